@@ -271,10 +271,11 @@ def memory_jobs(builds, scratch, full):
             yield Job(f"sample {build.name}", [build / "trawl", "report", sample, "-o",
                                                scratch / f"sample-{build.name}", "-j2"], cost=3)
             for p in programs(build, "examples/*"):
-                # Its source says on which sample it is shown.
+                # Its source shows a call of it.
                 text = (ROOT / f"examples/{p.name}.c").read_text()
+                samples = re.findall(r"sample\.[\w.]*\w", text)
                 yield Job(f"example {build.name} {p.name}",
-                          [p, ROOT / "examples" / re.search(r"sample\.[\w.]*\w", text).group()],
+                          [p, *(ROOT / "examples" / name for name in samples)],
                           env={"LD_LIBRARY_PATH": str(build)})
     release = [b for b in builds if b.name == "release"]
     for b in release:

@@ -66,11 +66,12 @@ for source in "$root"/examples/*.c; do
 		$(flags --cflags) "$lib/libtrawl.a" $(flags --static --libs | sed 's/-ltrawl//') \
 		>"$work/log" 2>&1 || bad "$name.c: does not build, static"
 	built=$((built + 1))
-	# Its source says on which sample it is shown.
-	sample=$root/examples/$(grep -o 'sample\.[a-z.]*[a-z]' "$source" | head -n 1)
+	# Its source shows a call of it.
+	samples=$(grep -o 'sample\.[a-z.]*[a-z]' "$source" | sed "s|^|$root/examples/|")
 	for program in "$work/$name" "$work/$name-static"; do
 		[ -x "$program" ] || continue
-		LD_LIBRARY_PATH=$lib "$program" "$sample" >"$program.out" 2>"$work/log" ||
+		# shellcheck disable=SC2086 # samples are words
+		LD_LIBRARY_PATH=$lib "$program" $samples >"$program.out" 2>"$work/log" ||
 			bad "$(basename "$program") fails on the sample"
 	done
 	cmp -s "$work/$name.out" "$work/$name-static.out" ||

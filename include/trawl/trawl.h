@@ -15,6 +15,7 @@
 #define TRAWL_TRAWL_H
 
 #include "trawl/api.h"
+#include "trawl/compare.h"
 #include "trawl/error.h"
 #include "trawl/events.h"
 #include "trawl/job.h"

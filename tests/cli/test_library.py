@@ -126,5 +126,31 @@ class Ranks(Examples):
         self.assertRegex(done.stderr, r"^ranks: .*absent")
 
 
+class Compare(Examples):
+    """Two runs, whose total times are the generator's truth."""
+
+    def test_a_slower_run(self):
+        times = []
+        for name, options in (("fast", ()), ("slow", ("--straggler", "0:1.5"))):
+            subprocess.run([tracegen(), "--ranks", "2", "--steps", "2", *options, "--truth",
+                            self.tmp / f"{name}_facts", "-o", self.tmp / name], check=True)
+            fact = json.loads((self.tmp / f"{name}_facts/rank0.json").read_text())
+            times.append(fact["span_ns"])
+        sides = [self.tmp / name / "rank0_trace.json" for name in ("fast", "slow")]
+        done = run("compare", *sides)
+        self.assertEqual((done.returncode, done.stderr), (3, ""))
+        percent = (times[1] / times[0] - 1) * 100
+        self.assertIn(f" is {percent:.1f} % slower than ", done.stdout.splitlines()[0])
+        self.assertRegex(done.stdout, r"(?m)^worse: .*total_time")
+        done = run("compare", sides[0], sides[0])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertNotIn("worse", done.stdout)
+
+    def test_nothing_there(self):
+        done = run("compare", self.tmp / "a", self.tmp / "b")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"^compare: .*a'")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -22,7 +22,7 @@ static int compare(const char *dir, const struct tw_compared *sides, size_t coun
 	int status;
 
 	tw_str_init(&told, allocator);
-	status = tw_compare_reports(sides, count, TW_COMPARE_EVERYTHING, tables, &made, &told,
+	status = tw_compare_reports(sides, count, TRAWL_COMPARE_EVERYTHING, tables, &made, &told,
 				    allocator, &err);
 	if (!status)
 		status = tw_render_csv_directory((const struct trawl_table *const *)tables, made,

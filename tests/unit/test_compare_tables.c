@@ -251,7 +251,7 @@ static void kernels_with_either_micro(void **state)
 	    "k,24,4,6\n");
 	sides[0].book = open_report("a");
 	sides[1].book = open_report("b");
-	compare(&made, sides, 2, TW_COMPARE_EVERYTHING);
+	compare(&made, sides, 2, TRAWL_COMPARE_EVERYTHING);
 	assert_int_equal(made.count, 1);
 	assert_table(
 		made.tables[0],
@@ -289,7 +289,7 @@ static void what_a_side_lacks_is_told(void **state)
 	sides[0].book = open_report("a");
 	sides[1].book = open_report("b");
 	sides[2].book = open_report("c");
-	compare(&made, sides, 3, TW_COMPARE_EVERYTHING);
+	compare(&made, sides, 3, TRAWL_COMPARE_EVERYTHING);
 	assert_int_equal(made.count, 1);
 	assert_table(made.tables[0], "type,time ms__B_diff,time ms__B_pct,A::time ms,B::time ms\n"
 				     "busy,2,200,1,3\n");
@@ -318,7 +318,7 @@ static void parameters_that_all_have(void **state)
 	sides[0].book = open_report("a");
 	sides[1].book = open_report("b");
 	sides[2].book = open_report("b");
-	compare(&made, sides, 3, TW_COMPARE_ROOFLINE);
+	compare(&made, sides, 3, TRAWL_COMPARE_ROOFLINE);
 	assert_int_equal(made.count, 6);
 	assert_string_equal(made.told.ptr ? made.told.ptr : "", "");
 	assert_table(
@@ -335,7 +335,7 @@ static void parameters_that_all_have(void **state)
 		     "name,param: M,v/1::Kernel Time (\xC2\xB5s)_sum,v/1::name_count\nmm,7,1,1\n");
 	assert_non_null(made_table(&made, "GEMM_intersect_v_1_3"));
 	free_made(&made);
-	assert_int_equal(tw_compare_reports(sides, 1, TW_COMPARE_EVERYTHING, made.tables,
+	assert_int_equal(tw_compare_reports(sides, 1, TRAWL_COMPARE_EVERYTHING, made.tables,
 					    &made.count, &made.told, trawl_allocator_default(),
 					    &err),
 			 TRAWL_EUSAGE);
@@ -364,8 +364,8 @@ static void each_allocation_fails_once(void **state)
 	for (n = 0;; n++) {
 		failing_init(&failing, n);
 		tw_str_init(&told, &failing.allocator);
-		status = tw_compare_reports(sides, 2, TW_COMPARE_EVERYTHING, tables, &count, &told,
-					    &failing.allocator, &err);
+		status = tw_compare_reports(sides, 2, TRAWL_COMPARE_EVERYTHING, tables, &count,
+					    &told, &failing.allocator, &err);
 		while (count)
 			tw_table_free(tables[--count]);
 		tw_str_release(&told);

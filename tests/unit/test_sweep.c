@@ -46,7 +46,7 @@ static void put(const char *name)
 
 static int find(struct tw_sweep *sweep, const char *output, const struct trawl_allocator *a)
 {
-	static const struct tw_sweep_filter all;
+	static const struct trawl_sweep_filter all;
 	struct trawl_error err;
 
 	return tw_sweep_find(sweep, scratch.dir, output ? scratch_path(&scratch, output) : NULL,

@@ -265,11 +265,10 @@ static int render_page(const struct page *p, struct trawl_table *narrow[ON_PAGE]
 	return tw_render_compare_page(&page, html, told, err);
 }
 
-int cli_write_comparison_page(const struct tw_side sides[2], struct trawl_table *const *tables,
-			      const struct tw_answer *answer, const char *path, bool quiet,
+int cli_write_comparison_page(const struct trawl_comparison *c, const char *path, bool quiet,
 			      bool *lacking)
 {
-	const struct page page = { sides, tables, answer };
+	const struct page page = { c->sides, c->all, &c->answer };
 	struct trawl_table *narrow[ON_PAGE] = { NULL };
 	bool missing[2] = { false, false };
 	struct tw_str html, told;
@@ -286,7 +285,7 @@ int cli_write_comparison_page(const struct tw_side sides[2], struct trawl_table 
 		if (missing[i])
 			cli_message("%s: not all pictures are there; 'trawl sweep plots' draws "
 				    "them",
-				    sides[i].label);
+				    c->labels[i]);
 	if (status) {
 		cli_fail(&err);
 	} else {

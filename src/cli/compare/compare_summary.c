@@ -126,22 +126,23 @@ static void add_items(const struct tw_changes *changes, enum tw_compared_kind ki
 	tw_str_release(&name);
 }
 
-void cli_summarise_comparison(const struct tw_changes *changes, const struct tw_answer *answer,
-			      const char *const labels[2], struct cli_screen *s)
+void cli_summarise_comparison(const struct trawl_comparison *c, struct cli_screen *s)
 {
+	const struct tw_changes *changes = &c->changes;
 	struct tw_str line;
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
 		tw_str_addf(&s->out, "%s ", i ? "test:    " : "baseline:");
-		tw_escape_terminal(&s->out, labels[i], strlen(labels[i]));
+		tw_escape_terminal(&s->out, c->labels[i], strlen(c->labels[i]));
 		tw_str_add_char(&s->out, '\n');
 	}
 	tw_str_add_char(&s->out, '\n');
-	for (i = 0; i < answer->count; i++) {
+	for (i = 0; i < trawl_comparison_lines(c); i++) {
+		const char *text = trawl_comparison_line(c, i);
+
 		tw_str_init(&line, trawl_allocator_default());
-		if (answer->lines[i].len)
-			tw_escape_terminal(&line, answer->lines[i].ptr, answer->lines[i].len);
+		tw_escape_terminal(&line, text, strlen(text));
 		cli_add_line(s, &line, 0);
 	}
 	add_configurations(changes, s);

@@ -14,7 +14,7 @@
 struct cli_filter {
 	struct cli_numbers threads, channels, ranks;
 };
-struct tw_sweep_filter cli_filter_of(const struct cli_filter *lists);
+struct trawl_sweep_filter cli_filter_of(const struct cli_filter *lists);
 
 /* Options of stages that read a sweep: --threads, --channels, --ranks (lists as 256,512 or 0-7). */
 struct cli_sweep {
@@ -22,7 +22,7 @@ struct cli_sweep {
 	struct cli_filter lists;
 	enum trawl_align align; /* of the clocks of ranks */
 	int64_t max_memory;
-	struct tw_sweep_filter filter;
+	struct trawl_sweep_filter filter;
 	struct tw_sweep sweep;
 };
 

@@ -11,8 +11,8 @@ struct cli_sweep_plots {
 		*table;	  /* columns threads, channel, rank, time_diff_us; others too */
 	const char *name; /* of it, for messages */
 	const char *dir;  /* where the pictures go */
-	const struct tw_sweep_filter *filter; /* rows to take, NULL: all */
-	bool svg;			      /* SVG files too */
+	const struct trawl_sweep_filter *filter; /* rows to take, NULL: all */
+	bool svg;				 /* SVG files too */
 	bool quiet;
 	unsigned threads;
 };

@@ -33,9 +33,9 @@ const struct cli_option cli_sweep_align_options[] = {
 	{ 0 },
 };
 
-struct tw_sweep_filter cli_filter_of(const struct cli_filter *lists)
+struct trawl_sweep_filter cli_filter_of(const struct cli_filter *lists)
 {
-	return (struct tw_sweep_filter){
+	return (struct trawl_sweep_filter){
 		.threads = lists->threads.number,
 		.thread_count = lists->threads.count,
 		.channels = lists->channels.number,

@@ -71,8 +71,9 @@ static void compare_threads(void *context, size_t number)
 	for (i = 0; i < c->count && !status; i++)
 		status = open_side(c, i, names[i], &sides[i], &c->err);
 	if (!status)
-		status = tw_compare_reports(sides, c->count, TW_COMPARE_TIMELINE | TW_COMPARE_OPS,
-					    tables, &count, &told, a, &c->err);
+		status = tw_compare_reports(sides, c->count,
+					    TRAWL_COMPARE_TIMELINE | TRAWL_COMPARE_OPS, tables,
+					    &count, &told, a, &c->err);
 	if (!status && count)
 		status = write_tables(c, tables, count, &c->err);
 	c->written = !status && count;

@@ -436,17 +436,17 @@ int tw_compare_reports(const struct tw_compared *sides, size_t side_count, unsig
 	if (side_count < 2 || side_count > MOST_SIDES)
 		return trawl_error_set(err, TRAWL_EUSAGE, "2 to %d reports are compared, not %zu",
 				       MOST_SIDES, side_count);
-	if (sheets & TW_COMPARE_TIMELINE)
+	if (sheets & TRAWL_COMPARE_TIMELINE)
 		status = compare_sheet(&c, &timeline, timeline.table, false);
-	if (!status && sheets & TW_COMPARE_OPS)
+	if (!status && sheets & TRAWL_COMPARE_OPS)
 		status = compare_sheet(&c, &ops, ops.table, false);
-	if (!status && sheets & TW_COMPARE_KERNELS)
+	if (!status && sheets & TRAWL_COMPARE_KERNELS)
 		status = compare_sheet(&c, &kernels, kernels.table, false);
-	if (!status && sheets & TW_COMPARE_ALL_OPS)
+	if (!status && sheets & TRAWL_COMPARE_ALL_OPS)
 		status = compare_sheet(&c, &unique_args, unique_args.table, true);
-	if (!status && sheets & TW_COMPARE_ALL_OPS)
+	if (!status && sheets & TRAWL_COMPARE_ALL_OPS)
 		status = compare_sheet(&c, &unified, unified.table, true);
-	if (!status && sheets & TW_COMPARE_ROOFLINE)
+	if (!status && sheets & TRAWL_COMPARE_ROOFLINE)
 		status = compare_rooflines(&c);
 	if (!status && told->failed)
 		status = tw_no_memory(err);

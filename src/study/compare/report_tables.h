@@ -8,19 +8,11 @@
 #include "book/book.h"
 #include "table/table.h"
 #include "text/str.h"
+#include "trawl/compare.h"
 
 struct tw_compared {
 	const char *name; /* of this side in the columns; names are different */
 	struct tw_book *book;
-};
-
-enum tw_compared_sheets {
-	TW_COMPARE_TIMELINE = 1,  /* gpu_timeline */
-	TW_COMPARE_OPS = 2,	  /* ops_summary */
-	TW_COMPARE_KERNELS = 4,	  /* kernel_summary */
-	TW_COMPARE_ALL_OPS = 8,	  /* ops_unique_args, unified_perf_summary */
-	TW_COMPARE_ROOFLINE = 16, /* GEMM, SDPA_fwd, ... */
-	TW_COMPARE_EVERYTHING = 31,
 };
 
 #define TW_COMPARE_MOST_TABLES 256

@@ -60,7 +60,7 @@ static void note_rank(struct tw_side *side, int64_t rank)
 
 static bool rank_wanted(const struct tw_side *side, int64_t rank)
 {
-	const struct tw_sweep_filter *f = &side->options->filter;
+	const struct trawl_sweep_filter *f = &side->options->filter;
 
 	return tw_sweep_is_wanted(f->ranks, f->rank_count, rank);
 }
@@ -561,7 +561,7 @@ static int read_group(struct tw_side *side, const char *const *paths, size_t cou
 
 static int read_reports(struct tw_side *side)
 {
-	const struct tw_sweep_filter *f = &side->options->filter;
+	const struct trawl_sweep_filter *f = &side->options->filter;
 	struct report_paths list = { 0 };
 	int status = list_reports(side, &list);
 	size_t first, end;

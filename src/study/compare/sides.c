@@ -79,7 +79,7 @@ static bool find_ranked(struct tw_side *side)
 	return false;
 }
 
-static int try_sweep(struct tw_side *side, const struct tw_sweep_filter *filter,
+static int try_sweep(struct tw_side *side, const struct trawl_sweep_filter *filter,
 		     struct trawl_error *err)
 {
 	side->swept = true;
@@ -96,7 +96,7 @@ static void forget_sweep(struct tw_side *side)
 /* Whether it is a sweep, if with none of the configurations that were asked for: then *status. */
 static bool find_sweep(struct tw_side *side, int *status, struct trawl_error *err)
 {
-	const struct tw_sweep_filter all = { 0 };
+	const struct trawl_sweep_filter all = { 0 };
 	bool is_sweep = true;
 
 	*status = try_sweep(side, &side->options->filter, err);

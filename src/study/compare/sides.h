@@ -19,7 +19,7 @@ enum tw_side_kind {
 /* How sides are read. */
 struct tw_side_options {
 	struct tw_load_options load; /* of traces; which tables are kept is chosen here */
-	struct tw_sweep_filter filter;
+	struct trawl_sweep_filter filter;
 	bool strict, quiet;
 	bool for_workbook; /* sheets beyond those that are compared are wanted too */
 };

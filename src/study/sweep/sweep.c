@@ -90,7 +90,7 @@ bool tw_sweep_is_wanted(const int64_t *list, size_t count, int64_t number)
 
 struct finding {
 	struct tw_sweep *sweep;
-	const struct tw_sweep_filter *filter;
+	const struct trawl_sweep_filter *filter;
 	int64_t threads;  /* of the directory that is looked at */
 	bool in_profiler; /* it is a directory of traces, not of whatever a run writes */
 	const char *reports_of_output; /* where they lie, NULL: in the sweep */
@@ -476,7 +476,7 @@ static void note_missing_points(struct tw_sweep *sweep)
 }
 
 /* Ranks that another configuration has, or that were asked for. */
-static int note_missing_ranks(struct tw_sweep *sweep, const struct tw_sweep_filter *filter)
+static int note_missing_ranks(struct tw_sweep *sweep, const struct trawl_sweep_filter *filter)
 {
 	struct tw_str bytes, list;
 	size_t i, k, n = 0;
@@ -542,7 +542,7 @@ static void note_inputs(const struct tw_sweep *sweep)
 				tw_inputs_note(sweep->points[i].ranks[k].trace);
 }
 
-static int note_all(struct tw_sweep *sweep, const struct tw_sweep_filter *filter)
+static int note_all(struct tw_sweep *sweep, const struct trawl_sweep_filter *filter)
 {
 	size_t i, k;
 
@@ -620,7 +620,7 @@ static char *plain_directory(struct tw_sweep *sweep, const char *path)
 }
 
 int tw_sweep_find(struct tw_sweep *sweep, const char *directory, const char *output,
-		  const struct tw_sweep_filter *filter, const struct trawl_allocator *allocator,
+		  const struct trawl_sweep_filter *filter, const struct trawl_allocator *allocator,
 		  struct trawl_error *err)
 {
 	struct finding f = { .sweep = sweep, .filter = filter };

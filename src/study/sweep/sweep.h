@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "job/set/set.h"
 #include "text/str.h"
-#include "trawl/error.h"
+#include "trawl/compare.h"
 
 struct tw_sweep_rank {
 	int64_t rank;
@@ -33,12 +33,6 @@ struct tw_sweep_point {
 	struct tw_sweep_rank *ranks; /* by rank */
 	size_t rank_count;
 	const char *collective_report; /* NULL: none is there */
-};
-
-/* What was asked for; an empty list: all there are. */
-struct tw_sweep_filter {
-	const int64_t *threads, *channels, *ranks;
-	size_t thread_count, channel_count, rank_count;
 };
 
 /* Whether a number is asked for by one of these lists. */
@@ -64,7 +58,7 @@ struct tw_sweep {
  * no configuration is in it.  _release is due in any case.
  */
 int tw_sweep_find(struct tw_sweep *sweep, const char *directory, const char *output,
-		  const struct tw_sweep_filter *filter, const struct trawl_allocator *allocator,
+		  const struct trawl_sweep_filter *filter, const struct trawl_allocator *allocator,
 		  struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_sweep_release(struct tw_sweep *sweep);
 

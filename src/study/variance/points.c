@@ -35,7 +35,7 @@ static size_t take_row(const struct trawl_table *table, size_t row, struct tw_va
 	return fabs(point->difference_us) <= TW_VARIANCE_MOST_US ? COLUMNS : DIFFERENCE;
 }
 
-static bool is_wanted(const struct tw_sweep_filter *f, const struct tw_variance_point *p)
+static bool is_wanted(const struct trawl_sweep_filter *f, const struct tw_variance_point *p)
 {
 	return !f || (tw_sweep_is_wanted(f->threads, f->thread_count, p->threads) &&
 		      tw_sweep_is_wanted(f->channels, f->channel_count, p->channels) &&
@@ -60,7 +60,7 @@ static void note_row(struct tw_str *notes, const char *name, const struct trawl_
 }
 
 int tw_variance_points_of(const struct trawl_table *table, const char *name,
-			  const struct tw_sweep_filter *filter, struct tw_arena *arena,
+			  const struct trawl_sweep_filter *filter, struct tw_arena *arena,
 			  struct tw_variance_points *out, struct tw_str *notes,
 			  struct trawl_error *err)
 {

@@ -19,7 +19,7 @@ struct tw_variance_points {
  * no row is left.  Notes of tw_str_note().
  */
 int tw_variance_points_of(const struct trawl_table *table, const char *name,
-			  const struct tw_sweep_filter *filter, struct tw_arena *arena,
+			  const struct trawl_sweep_filter *filter, struct tw_arena *arena,
 			  struct tw_variance_points *out, struct tw_str *notes,
 			  struct trawl_error *err) TRAWL_MUST_CHECK;
 

@@ -482,7 +482,8 @@ void tw_configurations_add_gemms(const struct trawl_table *overlap, struct tw_co
 /* ---- the file of a step read back */
 
 /* Whether a row is of the configurations and ranks asked for. */
-static bool is_wanted(const struct tw_sweep_filter *f, const struct trawl_table *table, size_t row)
+static bool is_wanted(const struct trawl_sweep_filter *f, const struct trawl_table *table,
+		      size_t row)
 {
 	int64_t threads, channels, rank;
 
@@ -493,7 +494,7 @@ static bool is_wanted(const struct tw_sweep_filter *f, const struct trawl_table 
 }
 
 int tw_variance_steps_read(struct tw_variance_steps *steps, const char *path,
-			   const struct tw_sweep_filter *filter, struct trawl_error *err)
+			   const struct trawl_sweep_filter *filter, struct trawl_error *err)
 {
 	struct tw_table_spec spec = { .columns = tw_variance_columns,
 				      .column_count = TW_VARIANCE_COLUMNS };

@@ -61,7 +61,7 @@ void tw_variance_step_name(unsigned top_k, enum tw_variance_step step, struct tw
 
 /* The first table of a file, as far as it is of the configurations and ranks asked for: the input. */
 int tw_variance_steps_read(struct tw_variance_steps *steps, const char *path,
-			   const struct tw_sweep_filter *filter,
+			   const struct trawl_sweep_filter *filter,
 			   struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* What held up the GEMMs of each configuration: gemm_rows and so on of the list. */
