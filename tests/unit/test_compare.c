@@ -328,9 +328,33 @@ static void the_noise_over_configurations(void **state)
 	}
 }
 
+/* Twice as long as 1 ns, of which the noise is 1.4826 times the deviation: 1. */
+static void the_noise_of_a_nanosecond(void **state)
+{
+	const struct tw_change *k;
+	struct tw_samples s;
+	struct tw_changes c;
+	int64_t threads;
+
+	init(&s);
+	for (threads = 256; threads <= 512; threads *= 2) {
+		add(&s, 0, threads, 0, TW_KERNEL, "k", 1);
+		add(&s, 0, threads, 1, TW_KERNEL, "k", 1);
+		add(&s, 1, threads, 0, TW_KERNEL, "k", 1);
+		add(&s, 1, threads, 1, TW_KERNEL, "k", 3);
+	}
+	changes_of(&s, &c);
+	k = named(&c, TW_KERNEL, "k");
+	assert_true(fabs(k->ratio - 2) < 1e-9);
+	assert_int_equal(k->judged.verdict, TW_SAME);
+	assert_int_equal(k->judged.why, TW_WHY_NOISE);
+	release(&s, &c);
+}
+
 static void the_largest_difference_is_first(void **state)
 {
-	static const char *const names[] = { "by 50", "by 20", "by 10", "by 10, too" };
+	static const char *const names[] = { "by 50",  "by 20", "gone 11",
+					     "new 11", "by 10", "by 10, too" };
 	struct tw_samples s;
 	struct tw_changes c;
 	size_t i;
@@ -344,9 +368,12 @@ static void the_largest_difference_is_first(void **state)
 	add(&s, 1, -1, 0, TW_KERNEL, "by 50", 150);
 	add(&s, 0, -1, 0, TW_KERNEL, "by 20", 500);
 	add(&s, 1, -1, 0, TW_KERNEL, "by 20", 480);
+	/* What one side lacks takes no time there. */
+	add(&s, 0, -1, 0, TW_KERNEL, "gone 11", 11);
+	add(&s, 1, -1, 0, TW_KERNEL, "new 11", 11);
 	changes_of(&s, &c);
-	assert_int_equal(c.all[TW_KERNEL].count, 4);
-	for (i = 0; i < 4; i++)
+	assert_int_equal(c.all[TW_KERNEL].count, 6);
+	for (i = 0; i < 6; i++)
 		assert_string_equal(tw_pool_text(&s.texts, c.all[TW_KERNEL].items[i].name, NULL),
 				    names[i]);
 	release(&s, &c);
@@ -1084,6 +1111,7 @@ int main(void)
 		cmocka_unit_test(configurations_by_their_ratios),
 		cmocka_unit_test(the_worst_configuration),
 		cmocka_unit_test(the_noise_over_configurations),
+		cmocka_unit_test(the_noise_of_a_nanosecond),
 		cmocka_unit_test(the_largest_difference_is_first),
 		cmocka_unit_test(lone_configurations_are_compared),
 		cmocka_unit_test(idle_time_follows_the_total),

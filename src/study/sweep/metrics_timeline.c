@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/intervals.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "json/value.h"
 #include "os/file.h"
 #include "os/inputs.h"
@@ -180,7 +181,7 @@ static int compare_starts(const void *a, const void *b)
 {
 	const struct tw_interval *x = a, *y = b;
 
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return TW_ORDER_BY(x, y, start_ns);
 }
 
 /* The time that ranges of a category cover; *sum of them. */
@@ -340,7 +341,7 @@ static int compare_steps(const void *a, const void *b)
 {
 	const struct tw_metrics_step *const *x = a, *const *y = b;
 
-	return (*x)->step < (*y)->step ? -1 : (*x)->step > (*y)->step;
+	return TW_ORDER_BY(*x, *y, step);
 }
 
 /* False: out of memory. */
