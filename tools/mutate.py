@@ -50,7 +50,7 @@ MAPS = BUILD / "map"
 GROUPS = {
     "ranks": (["src/job"],
               r"unit/test_(match|clocks|ranks_tables|job|pack|sums|deviations.*|communication|median"
-              r"|reports|no_memory)$|cli/test_(collectives|report_ranks|merged_ranks|merge|mpi|who"
+              r"|reports|no_memory|verdict|lateness)$|cli/test_(collectives|report_ranks|merged_ranks|merge|mpi|who"
               r"|twice)$|reference/test_ranks$"),
     "compare": (["src/study/compare"],
                 r"unit/test_compare.*|cli/test_(compare.*|books)$|property/test_compare$"

@@ -409,6 +409,5 @@ int tw_nsys_capture_end(struct tw_nsys_capture *c, bool kernels, bool calls,
 	for (i = 0; i < c->ranges.markers.count; i++)
 		if (c->ranges.markers.at[i].end_ns == TW_NSYS_OPEN)
 			c->ranges.markers.at[i].end_ns = end;
-	c->ranges.end_ns = end;
 	return status;
 }

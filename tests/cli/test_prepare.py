@@ -96,7 +96,8 @@ class Prepare(Case):
     def test_work_without_a_launch_exposes_nobody(self):
         """Also where memory is zero before it is written."""
         trace = self.write(document([kernel("lost", 150, 30, 8)] + call("aten::mm", 100, 1, "k", 200, 50)))
-        done = trawl("prepare", trace, "-o", self.tmp / "out", env=environment(MALLOC_PERTURB_=255))
+        done = trawl("prepare", trace, "-o", self.tmp / "out", 
+                     env=environment(MALLOC_PERTURB_=255, GLIBC_TUNABLES="glibc.malloc.tcache_count=0"))
         self.assertExit(done, 0)
         row, = read_csv(self.tmp / "out/category_data/gemm_ops.csv")
         self.assertEqual(row[EXPOSED], "50")

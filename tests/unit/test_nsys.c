@@ -480,6 +480,8 @@ static void test_busiest_range_of_the_program(void **state)
 	EDGE_OF(TW_LIMIT_STEADY_SHARE);
 	for (i = 0; i < 4; i++) {
 		range(s, i * 100, i * 100 + 99, "aten::mm, seq = 5, op_id = 9");
+		range(s, i * 100, i * 100 + 97, "aten::mul, seq = 5");
+		range(s, i * 100, i * 100 + 96, "aten::add, op_id = 9");
 		range(s, i * 100, i * 100 + 98, "ncclAllReduce");
 		run(s, "UPDATE NVTX_EVENTS SET domainId = 1 WHERE text LIKE 'nccl%%'");
 		range(s, i * 100, i * 100 + 10, "batch");

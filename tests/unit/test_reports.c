@@ -12,6 +12,7 @@
 #include "edges.h"
 #include "failing.h"
 #include "scratch.h"
+#include "standalone/markdown.h"
 #include "standalone/reports.h"
 
 #include <math.h>
@@ -188,6 +189,24 @@ static const struct tw_json_value *optimization(const char *operation)
 		o = o->next;
 	assert_non_null(o);
 	return o;
+}
+
+/* Of 9 bytes a third is the end; a letter of two bytes stays or goes whole. */
+static void cut_between_letters(void **state)
+{
+	static const char *const texts[][2] = { { "abcdefghijklmn", "abcdef…lmn" },
+						{ "abcdeéghijklmn", "abcde…lmn" },
+						{ "abcdefghijkéop", "abcdef…op" } };
+	struct tw_str text;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		tw_str_init(&text, trawl_allocator_default());
+		tw_str_add_cstr(&text, texts[i][0]);
+		tw_md_cut(&text, 9);
+		assert_string_equal(text.ptr, texts[i][1]);
+		tw_str_release(&text);
+	}
 }
 
 /* ---- priorities */
@@ -772,6 +791,7 @@ int main(void)
 		cmocka_unit_test(rollup_of_findings),
 		cmocka_unit_test(facts_of_the_whole),
 		cmocka_unit_test(left_out_with_reasons),
+		cmocka_unit_test(cut_between_letters),
 		cmocka_unit_test(recommendation),
 		cmocka_unit_test(pasted_findings),
 		cmocka_unit_test(hardware_and_packages),

@@ -28,6 +28,11 @@ struct part {
 	TW_LIST(struct tw_compat_range) list;
 };
 
+int64_t tw_compat_pid(int64_t global)
+{
+	return global / 0x1000000 % 0x1000000;
+}
+
 /* ---- what a name means, packed */
 
 #define CANDIDATE 1u

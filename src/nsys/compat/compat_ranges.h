@@ -29,10 +29,7 @@ struct tw_compat_ranges {
 };
 
 /* The process of a global id as the scripts compute it, sign and all. */
-static inline int64_t tw_compat_pid(int64_t global)
-{
-	return global / 0x1000000 % 0x1000000;
-}
+int64_t tw_compat_pid(int64_t global);
 
 int tw_compat_ranges_read(struct tw_compat_ranges *ranges, struct tw_nsys_source *source,
 			  bool candidates, struct trawl_error *err) TRAWL_MUST_CHECK;

@@ -506,6 +506,15 @@ static void say_moved(const struct tw_changes *changes, struct tw_answer *answer
 		answer->count--;
 }
 
+static void add_count(struct tw_str *out, size_t count, const char *label, double ns)
+{
+	if (!count)
+		return;
+	tw_str_addf(out, "%zu of %s (", count, label);
+	tw_add_ms(out, ns);
+	tw_str_add_char(out, ')');
+}
+
 static void say_one_sided(const struct tw_changes *changes, const char *const labels[2],
 			  struct tw_answer *answer)
 {
@@ -525,13 +534,9 @@ static void say_one_sided(const struct tw_changes *changes, const char *const la
 		return;
 	out = next_line(answer);
 	tw_str_add_cstr(out, "Kernels of one side alone: ");
-	for (side = 2; side--;) {
-		if (!counts[side])
-			continue;
-		tw_str_addf(out, "%zu of %s (", counts[side], labels[side]);
-		tw_add_ms(out, ns[side]);
-		tw_str_add_cstr(out, side && counts[0] ? "), " : ")");
-	}
+	add_count(out, counts[1], labels[1], ns[1]);
+	tw_str_add_cstr(out, counts[0] && counts[1] ? ", " : "");
+	add_count(out, counts[0], labels[0], ns[0]);
 	tw_str_add_char(out, '.');
 }
 
