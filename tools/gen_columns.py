@@ -150,60 +150,60 @@ int main(void)
 HEAD = """# Tables and columns
 
 This page is written by `tools/gen_columns.py` from the declarations in `src/analysis/`; do not edit
-it. The same texts stand in the sheet `about` of every workbook. How the numbers are defined is said
-in [METRICS.md](METRICS.md).
+it. The same texts are in the sheet `about` of every workbook. Definitions:
+[METRICS.md](METRICS.md).
 
-Each table is a CSV file and a sheet of the workbook, in the order of this page. A table without
-rows is left out, unless it says below that it is always written. Types:
+Each table is a CSV file and a sheet of the workbook, in the order of this page. Empty tables are
+not written unless noted below. Types:
 
 | type | in CSV and JSON |
 |---|---|
-| text | UTF-8; lists are in Python's notation |
+| text | UTF-8; lists are in Python notation |
 | integer | digits |
 | decimal | an exact decimal: whole nanoseconds, in the unit of the column |
 | real | the shortest text that reads back to the same double |
-| id | what names or counts something: a number where it is one, else text |
+| id | an identifier or a count: a number if possible, else text |
 
-An empty cell (`null` in JSON) means that the value is not known; it never stands for 0.
+An empty cell (`null` in JSON) is an unknown value, never 0.
 """
 
 OVER_RANKS = """
 # Over the ranks of a job
 
 `trawl report` of several ranks writes the three tables below, then those of one trace over the
-ranks: a row for each key that a rank has, with the same names of tables and columns. What of them
-is key and what is measured says the list; `*` stands for the tables of families of operations.
+ranks: one row per key, with the same names of tables and columns. The list shows keys and measured
+columns; `*` means the tables of operator families.
 
 | column | meaning |
 |---|---|
-| the keys | as of one trace. Devices, processes and threads are no keys, because ranks differ in them: rows of a rank that differ in nothing else are one, its times, numbers and shares added, its means weighted by the number of calls |
-| where ranks agree | the value that all ranks with the row have; empty where they differ |
-| `ranks` | how many ranks have the row |
-| `X_mean`, `X_median`, `X_min`, `X_max` | of the measured column X, over the ranks that have it. What is an exact number of one trace has an exact median, least and most |
-| `X_total` | its sum over all ranks, where X is a time or a number of things |
-| `slowest rank` | the rank with the most of the first measure, the lowest of several; `rank of most` in `quality` |
+| the keys | as for one trace, without devices, processes and threads, which differ between ranks: rows of a rank that differ only in these are merged, times, counts and shares added, means weighted by the number of calls |
+| where ranks agree | the common value of all ranks with the row; empty if they differ |
+| `ranks` | number of ranks with the row |
+| `X_mean`, `X_median`, `X_min`, `X_max` | of the measured column X, over the ranks that have it. Exact numbers of a trace have an exact median, min and max |
+| `X_total` | its sum over all ranks, if X is a time or a count |
+| `slowest rank` | the rank with the max of the first measure (ties: the lowest rank); `rank of most` in `quality` |
 
-Rows stand by the total of the first measure, the largest first, then by their keys; those of
-`gpu_timeline` and `quality` as the ranks have them.
+Rows are sorted by the total of the first measure, largest first, then by key; those of
+`gpu_timeline` and `quality` keep the order of the ranks.
 """
 
 COLLECTIVES = """
 # Collectives over ranks
 
 `trawl collectives` writes `ranks` and `rank_timeline` as above, and these. In `nccl_implicit_sync`
-and `nccl_all2allv` columns of each rank stand before `node_span`: `rank_R_ts`, `rank_R_dur` and
-further ones, which the sheet `about` explains. For very many ranks they are left out, and a note
-says so: `nccl_long` has the same.
+and `nccl_all2allv` columns of each rank are before `node_span`: `rank_R_ts`, `rank_R_dur` and
+others, explained in the sheet `about`. For very many ranks they are omitted, with a note:
+`nccl_long` has the same data.
 """
 
 COMPARE = """
 # Comparisons
 
 `trawl compare` prints these tables with `--format csv`, `json` or `markdown` and puts them into its
-workbook; the page shows the columns that it has room for. Tables by configuration are there where
-both sides have several. Behind them the workbook has the sheets of two runs of several ranks
-(`Summary_Dashboard`, `GPU_Summary_Cmp`, `GPU_ByRank_Cmp`, `NCCL_ImplicitSyncCmp`, `NCCL_LongCmp`) or
-of two reports, which its sheet `about` explains.
+workbook; the page shows the main columns. Tables by configuration exist if both sides have several
+configurations. After them the workbook has the sheets of two runs of several ranks
+(`Summary_Dashboard`, `GPU_Summary_Cmp`, `GPU_ByRank_Cmp`, `NCCL_ImplicitSyncCmp`, `NCCL_LongCmp`)
+or of two reports, which its sheet `about` explains.
 """
 
 # Bits of enum tw_needs that a trace has or has not; what is made from it does not matter here.
