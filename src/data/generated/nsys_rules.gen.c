@@ -6,7 +6,7 @@ const struct tw_nsys_preset tw_nsys_presets[] = {
 	  "# kind<TAB>pattern<TAB>value: see docs/CLI.md, nsys, \"Rules\". Patterns are POSIX extended regular expressions.\n"
 	  "# PithTrain (mlc-ai/pith-train)\n"
 	  "# DualPipeV schedule. Names: its layers (layerNN.stageK_d, fused layerNN_stageK_d_layerMM_stageK_d), schedule (forward chunk ... backward\n"
-	  "# chunk ...; pipeline send/recv), and the label pushed behind cudaProfilerStart. Tried on exports made to its conventions.\n"
+	  "# chunk ...; pipeline send/recv), and the label pushed after cudaProfilerStart. Tried on exports made to its conventions.\n"
 	  "label\t^rank=([0-9]+); .*pp=[0-9]+/[0-9]+\n"
 	  "window\t^forward chunk.*backward chunk\tforward chunk…\n"
 	  "# The last stage of a fused name is the one that launches communication.\n"
