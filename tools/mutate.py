@@ -5,11 +5,12 @@ usage: tools/mutate.py [--seed N] [--count N] [--only GROUP] [--file PATTERN] [-
                        [--list] [--jobs N] [--self-test]
 
 Errors are drawn from all that tools/mutants.py can make, as many of each group (GROUPS). One is
-built beside the sources, which stay as they are, and the related tests that run its line are run
-until one fails: first unit tests, then those in Python, then the slowest unit tests. A line is
-printed for each: its number, where, what was changed, and which test noticed or SURVIVED; at the
-end survivors as tools/mutate_explained.tsv has them. What changes nothing anybody could see belongs
-there, with the reason; it is not drawn again. Exit status 1 when another survived.
+built beside the sources, which stay as they are, and the related tests that run its line, then
+those that run its function, are run until one fails: first unit tests, then those in Python, then
+the slowest unit tests. A line is printed for each: its number, where, what was changed, and which
+test noticed or SURVIVED; at the end survivors as tools/mutate_explained.tsv has them. What changes
+nothing anybody could see belongs there, with the reason; it is not drawn again. Exit status 1 when
+another survived.
 
 What is needed lies in build/mutate: a build in which the library is shared, and which code each
 test runs (made anew when sources or tests change). --list only prints what is drawn.
@@ -239,19 +240,17 @@ class Code:
                     self.lines.setdefault((name, int(words[1])), set()).add(self.calls[at] + 5)
 
     def places(self, mutant, sources):
-        """Addresses for the statement of an error, else its function; for a macro where it is."""
+        """Addresses for the statement of an error, then those for its function; for a macro where
+        it is."""
         path = str(mutant.source.path)
         if mutant.word:
             named = re.compile(rf"\b{mutant.word}\b")
-            return {a for s in sources for number, text in enumerate(s.text.split("\n"), 1)
-                    if named.search(text)
-                    for near in (number, number - 1, number - 2)
-                    for a in self.lines.get((str(s.path), near), ())}
-        for lines in (mutant.lines, mutant.source.function_lines(mutant.function)):
-            found = {a for line in lines for a in self.lines.get((path, line), ())}
-            if found:
-                return found
-        return set()
+            return [{a for s in sources for number, text in enumerate(s.text.split("\n"), 1)
+                     if named.search(text)
+                     for near in (number, number - 1, number - 2)
+                     for a in self.lines.get((str(s.path), near), ())}]
+        return [{a for line in lines for a in self.lines.get((path, line), ())}
+                for lines in (mutant.lines, mutant.source.function_lines(mutant.function))]
 
 
 class Test:
@@ -556,10 +555,14 @@ def try_one(drawing, lock, compiler, code, tests, board):
             if not mutant:
                 return
             library = compiler.build(mutant, pathlib.Path(scratch))
-        places = code.places(mutant, drawing.sources)
-        able = [t for t in tests if pattern.match(t.name.split(":")[0]) and t.runs(places)]
-        board.say(drawing.group, mutant, noticed_by(able, library), len(able),
-                  time.monotonic() - began)
+        related = [t for t in tests if pattern.match(t.name.split(":")[0])]
+        ran, why = [], ""
+        # A jump may pass the statement by, whose error would not let it.
+        for places in code.places(mutant, drawing.sources):
+            able = [t for t in related if t not in ran and t.runs(places)]
+            why = why or noticed_by(able, library)
+            ran += able
+        board.say(drawing.group, mutant, why, len(ran), time.monotonic() - began)
 
 
 # ---- self test
