@@ -5,7 +5,7 @@
 #include "book/workbook.h"
 #include "os/file.h"
 #include "os/inputs.h"
-#include "render/escape.h"
+#include "render/render.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -370,64 +370,14 @@ int tw_book_of_tables(struct tw_book **out, const char *name,
 	return 0;
 }
 
-/* A text as it would read back from a file; whether that is another one. */
-static bool is_unsafe(const char *text, size_t len, struct tw_str *safe)
-{
-	tw_str_clear(safe);
-	tw_escape_cell(safe, text, len);
-	return safe->len != len || (len && memcmp(safe->ptr, text, len) != 0);
-}
-
-/* Fills `safe_one`, of the same columns; without one: whether there is anything to make safe. */
-static bool make_safe(const struct trawl_table *table, struct trawl_table *safe_one,
-		      struct tw_str *safe)
-{
-	size_t columns = trawl_table_columns(table), row, i;
-
-	for (i = 0; i < columns; i++) {
-		const char *header = trawl_table_column(table, i)->header;
-
-		if (!is_unsafe(header, strlen(header), safe))
-			continue;
-		if (!safe_one)
-			return true;
-		tw_table_name_column(safe_one, i, "", safe->ptr);
-	}
-	for (row = 0; row < trawl_table_rows(table); row++) {
-		if (safe_one)
-			tw_table_add_row(safe_one);
-		for (i = 0; i < columns; i++) {
-			struct trawl_cell cell = trawl_table_cell(table, row, i);
-			bool unsafe = !tw_column_is_number(trawl_table_column(table, i)) &&
-				      is_unsafe(cell.text, cell.text_len, safe);
-
-			if (unsafe && !safe_one)
-				return true;
-			if (unsafe)
-				tw_table_set_text(safe_one, row, i, safe->ptr, safe->len);
-			else if (safe_one)
-				tw_table_copy_cell(safe_one, row, i, table, row, i);
-		}
-	}
-	return false;
-}
-
-/* One is compared with what was read of another one's file. */
 static int take_given(struct entry *entry, const struct trawl_allocator *allocator,
 		      struct trawl_error *err)
 {
-	struct tw_str safe;
+	int status = tw_table_safe(entry->given, allocator, &entry->own, err);
 
-	tw_str_init(&safe, allocator);
-	entry->table = entry->given;
-	if (make_safe(entry->given, NULL, &safe)) {
-		entry->own = tw_table_new_owning(tw_table_spec(entry->given), allocator);
-		if (entry->own)
-			make_safe(entry->given, entry->own, &safe);
-		entry->table = entry->own = safe.failed ? NULL : tw_table_finished(entry->own);
-	}
-	tw_str_release(&safe);
-	return entry->table ? 0 : tw_no_memory(err);
+	if (!status)
+		entry->table = entry->own ? entry->own : entry->given;
+	return status;
 }
 
 /* ---- what is in it */

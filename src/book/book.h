@@ -5,7 +5,8 @@
  * Numbers of a workbook come as the shortest text that reads back to the same double, whole ones
  * without a point; booleans as True and False; formulas as the value that was stored with them;
  * errors as their text (#DIV/0!); dates as their numbers.  The header is the first row that has a
- * cell.  Which types columns get of that: tw_csv_table().  A sheet is read when it is first asked for; one thread at a time.
+ * cell.  Which types columns get of that: tw_csv_table().  A sheet is read when it is first asked
+ * for; one thread at a time.
  *
  * What is read is bounded, and a file that is beyond it TRAWL_EFORMAT: 1 GB of a part of a workbook
  * or of a CSV file, 2^26 cells of a sheet, of which more than a few must hold something.

@@ -41,6 +41,13 @@ void tw_render(const struct trawl_table *const *tables, size_t count, enum tw_fo
 	       const char *schema, unsigned width, struct tw_str *out);
 
 /*
+ * A table as it would read back from a file: its texts safe (tw_escape_cell()).  *own, which the
+ * caller frees, is NULL where that is the table as it is.
+ */
+int tw_table_safe(const struct trawl_table *table, const struct trawl_allocator *allocator,
+		  struct trawl_table **own, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/*
  * A table that came from a file as a CSV file again: minimal quotes, a line feed after each row,
  * texts byte for byte as they are, but for the apostrophe before what spreadsheets would take for a
  * formula (which tw_csv_parse() takes away); a number such as -5.3 has none.

@@ -95,7 +95,7 @@ static void judge_sync(struct tw_category_rows *category)
 }
 
 /* The category of that name, made when it is new; NULL when out of memory. */
-static struct tw_category_rows *find(struct tw_categories_of_report *c, struct tw_arena *arena,
+static struct tw_category_rows *find(struct tw_report_categories *c, struct tw_arena *arena,
 				     const struct tw_category_rows *wanted, size_t rows)
 {
 	size_t i;
@@ -111,13 +111,13 @@ static struct tw_category_rows *find(struct tw_categories_of_report *c, struct t
 	return c->items[i].rows ? &c->items[i] : NULL;
 }
 
-int tw_categories_of_report(struct tw_categories_of_report *c, struct tw_arena *arena,
+int tw_categories_of_report(struct tw_report_categories *c, struct tw_arena *arena,
 			    const struct trawl_report *report, struct trawl_error *err)
 {
 	const struct trawl_table *table = trawl_report_find(report, "unified_perf_summary");
 	size_t rows = table ? trawl_table_rows(table) : 0, i;
 
-	*c = (struct tw_categories_of_report){ .table = table };
+	*c = (struct tw_report_categories){ .table = table };
 	c->items = tw_arena_alloc(arena, (rows + 1) * sizeof(*c->items));
 	c->of_row = tw_arena_alloc(arena, (rows + 1) * sizeof(*c->of_row));
 	if (!c->items || !c->of_row)

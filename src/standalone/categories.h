@@ -20,7 +20,7 @@ struct tw_category_rows {
 	bool sync_bottleneck;
 };
 
-struct tw_categories_of_report {
+struct tw_report_categories {
 	const struct trawl_table *table; /* NULL: no operation has GPU work */
 	struct tw_category_rows *items;	 /* in order of their first row */
 	size_t count;
@@ -28,7 +28,7 @@ struct tw_categories_of_report {
 };
 
 /* Everything lies in the arena. */
-int tw_categories_of_report(struct tw_categories_of_report *categories, struct tw_arena *arena,
+int tw_categories_of_report(struct tw_report_categories *categories, struct tw_arena *arena,
 			    const struct trawl_report *report,
 			    struct trawl_error *err) TRAWL_MUST_CHECK;
 

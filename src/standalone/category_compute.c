@@ -140,7 +140,7 @@ int tw_category_compute(struct tw_prepared *prepared, const char *name,
 	*result = (struct tw_category_result){ .status = TW_CATEGORY_DONE };
 	if (!*name || strchr(name, '/') || *name == '.')
 		return trawl_error_set(err, TRAWL_EUSAGE, "no name of a category: '%s'", name);
-	tw_prepared_init(&own, prepared->dir, prepared->allocator);
+	tw_prepared_again(&own, prepared);
 	status = analyse(&data, result, err);
 	tw_prepared_release(&own);
 	if (!status)

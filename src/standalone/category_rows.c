@@ -54,20 +54,20 @@ static const struct text_column {
 /* Whether a column of the file is read. */
 static bool is_read(const char *header)
 {
-	bool read = tw_csv_same_header(header, BOUND_COLUMN) ||
-		    tw_csv_same_header(header, MODEL_COLUMN);
+	bool read = tw_same_header(header, BOUND_COLUMN) || tw_same_header(header, MODEL_COLUMN);
 	size_t i;
 
 	for (i = 0; i < NUMBER_COLUMNS && !read; i++)
-		read = tw_csv_same_header(header, number_columns[i].header);
+		read = tw_same_header(header, number_columns[i].header);
 	for (i = 0; i < TEXT_COLUMNS && !read; i++)
-		read = tw_csv_same_header(header, text_columns[i].header);
+		read = tw_same_header(header, text_columns[i].header);
 	return read;
 }
 
 /* What is read beside the operations, and where the columns are. */
 struct source {
-	struct tw_csv csv;
+	struct tw_prepared *prepared;
+	struct tw_prepared_ops ops;
 	const char *file; /* its name, for messages */
 	size_t number_column[NUMBER_COLUMNS], text_column[TEXT_COLUMNS];
 	size_t bound_column, model_column;
@@ -76,23 +76,33 @@ struct source {
 
 static int find_columns(struct source *source, struct trawl_error *err)
 {
-	size_t i;
+	const struct trawl_table *table = source->ops.table;
+	size_t none = trawl_table_columns(table), i;
 
 	for (i = 0; i < NUMBER_COLUMNS; i++) {
-		source->number_column[i] = tw_csv_column(&source->csv, number_columns[i].header);
-		if (number_columns[i].needed && source->number_column[i] == TW_CSV_NO_COLUMN)
+		source->number_column[i] = tw_table_column(table, number_columns[i].header);
+		if (number_columns[i].needed && source->number_column[i] == none)
 			return trawl_error_set(err, TRAWL_EFORMAT, "%s: no column '%s'",
 					       source->file, number_columns[i].header);
 	}
 	for (i = 0; i < TEXT_COLUMNS; i++) {
-		source->text_column[i] = tw_csv_column(&source->csv, text_columns[i].header);
-		if (text_columns[i].needed && source->text_column[i] == TW_CSV_NO_COLUMN)
+		source->text_column[i] = tw_table_column(table, text_columns[i].header);
+		if (text_columns[i].needed && source->text_column[i] == none)
 			return trawl_error_set(err, TRAWL_EFORMAT, "%s: no column '%s'",
 					       source->file, text_columns[i].header);
 	}
-	source->bound_column = tw_csv_column(&source->csv, BOUND_COLUMN);
-	source->model_column = tw_csv_column(&source->csv, MODEL_COLUMN);
+	source->bound_column = tw_table_column(table, BOUND_COLUMN);
+	source->model_column = tw_table_column(table, MODEL_COLUMN);
 	return 0;
+}
+
+static int no_number(const struct source *source, size_t line, size_t column, const char *header,
+		     struct trawl_error *err)
+{
+	const char *text = tw_ops_text(source->prepared, &source->ops, line, column);
+
+	return trawl_error_set(err, TRAWL_EFORMAT, "%s: row %zu: '%.40s' is no number for '%s'",
+			       source->file, line + 1, text ? text : "", header);
 }
 
 /* A number, or nothing; never text, and nothing is not enough where a number is needed. */
@@ -103,17 +113,11 @@ static int read_numbers(struct tw_category_row *row, const struct source *source
 
 	for (i = 0; i < NUMBER_COLUMNS; i++) {
 		size_t column = source->number_column[i];
-		const char *text = tw_csv_text(&source->csv, line, column);
-		double value = tw_csv_number(&source->csv, line, column);
-		bool needed = number_columns[i].needed;
+		double value = tw_ops_number(&source->ops, line, column);
 
-		if (*text || needed) {
-			if (!isfinite(value) || value < 0)
-				return trawl_error_set(err, TRAWL_EFORMAT,
-						       "%s: row %zu: '%.40s' is no number for '%s'",
-						       source->file, line + 1, text,
-						       number_columns[i].header);
-		}
+		if ((!isfinite(value) || value < 0) &&
+		    (number_columns[i].needed || !tw_ops_lacks(&source->ops, line, column)))
+			return no_number(source, line, column, number_columns[i].header, err);
 		*(double *)((char *)row + number_columns[i].at) = value;
 	}
 	if (isnan(row->mean_us) && row->count > 0)
@@ -126,21 +130,27 @@ static int read_numbers(struct tw_category_row *row, const struct source *source
 	return 0;
 }
 
-static void read_texts(struct tw_category_row *row, const struct source *source, size_t line)
+static int read_texts(struct tw_category_row *row, const struct source *source, size_t line,
+		      struct trawl_error *err)
 {
-	const struct tw_csv *csv = &source->csv;
-	const char *bound = tw_csv_text(csv, line, source->bound_column);
+	const struct tw_prepared_ops *ops = &source->ops;
+	const char *bound = tw_ops_text(source->prepared, ops, line, source->bound_column), *text;
 	size_t i;
 
-	for (i = 0; i < TEXT_COLUMNS; i++)
-		*(const char **)((char *)row + text_columns[i].at) =
-			tw_csv_text(csv, line, source->text_column[i]);
-	if (!strncmp(bound, "COMPUTE", strlen("COMPUTE")))
+	for (i = 0; i < TEXT_COLUMNS; i++) {
+		text = tw_ops_text(source->prepared, ops, line, source->text_column[i]);
+		if (!text)
+			return tw_no_memory(err);
+		*(const char **)((char *)row + text_columns[i].at) = text;
+	}
+	if (bound && !strncmp(bound, "COMPUTE", strlen("COMPUTE")))
 		row->bound = "compute";
-	else if (!strncmp(bound, "MEMORY", strlen("MEMORY")))
+	else if (bound && !strncmp(bound, "MEMORY", strlen("MEMORY")))
 		row->bound = "memory";
-	row->has_model = !strcmp(tw_csv_text(csv, line, source->model_column), "True");
+	text = tw_ops_text(source->prepared, ops, line, source->model_column);
+	row->has_model = text && !strcmp(text, "True");
 	row->tree = tw_json_get(source->tree, row->uid);
+	return 0;
 }
 
 int tw_category_open(struct tw_category_row *row, struct tw_arena *arena)
@@ -248,7 +258,7 @@ static void judge_efficiency(struct tw_category_row *row)
 
 /* Where the rows are, and which column has their time. */
 struct times {
-	const struct tw_csv *csv;
+	const struct tw_prepared_ops *ops;
 	size_t column;
 };
 
@@ -258,19 +268,20 @@ static uint64_t time_key(const void *context, uint32_t line)
 
 	/* A cell may hold any number. */
 	return UINT64_MAX -
-	       (uint64_t)(fmin(tw_csv_number(times->csv, line, times->column), 1e15) * 1e3);
+	       (uint64_t)(fmin(tw_ops_number(times->ops, line, times->column), 1e15) * 1e3);
 }
 
 /* The lines of the file, the most time first. */
 static int sort_lines(uint32_t *lines, const struct source *source,
 		      const struct trawl_allocator *allocator)
 {
-	const struct times times = { &source->csv, tw_csv_column(&source->csv, TIME_COLUMN) };
+	const struct times times = { &source->ops,
+				     tw_table_column(source->ops.table, TIME_COLUMN) };
 	uint32_t i;
 
-	for (i = 0; i < source->csv.rows; i++)
+	for (i = 0; i < source->ops.count; i++)
 		lines[i] = i;
-	return tw_sort(lines, source->csv.rows, time_key, &times, allocator);
+	return tw_sort(lines, source->ops.count, time_key, &times, allocator);
 }
 
 static int read_row(struct tw_category_row *row, const struct tw_category_data *data,
@@ -279,7 +290,8 @@ static int read_row(struct tw_category_row *row, const struct tw_category_data *
 	*row = (struct tw_category_row){ 0 };
 	if (read_numbers(row, source, line, err))
 		return err->status;
-	read_texts(row, source, line);
+	if (read_texts(row, source, line, err))
+		return err->status;
 	row->in_top_operations = is_top(row, data->name, source->manifest);
 	return 0;
 }
@@ -291,7 +303,7 @@ static int sum_up(struct tw_category_data *data, const struct source *source,
 	struct tw_category_row row;
 	size_t line;
 
-	for (line = 0; line < source->csv.rows; line++) {
+	for (line = 0; line < source->ops.count; line++) {
 		if (read_numbers(&row, source, line, err))
 			return err->status;
 		data->time_ms += row.time_us / 1e3;
@@ -304,15 +316,15 @@ static int read_rows(struct tw_category_data *data, const struct source *source,
 		     struct trawl_error *err)
 {
 	struct tw_arena *arena = &data->prepared->arena;
-	uint32_t *lines = tw_arena_alloc(arena, source->csv.rows * sizeof(*lines));
+	uint32_t *lines = tw_arena_alloc(arena, source->ops.count * sizeof(*lines));
 	int status = sum_up(data, source, err);
 
-	data->rows = tw_arena_alloc(arena, source->csv.rows * sizeof(*data->rows));
+	data->rows = tw_arena_alloc(arena, source->ops.count * sizeof(*data->rows));
 	if (!data->rows || !lines)
 		return tw_no_memory(err);
 	if (!status && sort_lines(lines, source, data->prepared->allocator))
 		return tw_no_memory(err);
-	for (; !status && data->row_count < source->csv.rows; data->row_count++)
+	for (; !status && data->row_count < source->ops.count; data->row_count++)
 		status = read_row(&data->rows[data->row_count], data, source,
 				  lines[data->row_count], err);
 	return status;
@@ -509,17 +521,17 @@ int tw_category_read(struct tw_category_data *data, struct trawl_error *err)
 	struct tw_prepared *prepared = data->prepared;
 	const char *file = tw_prepared_name(prepared, data->name, "_ops.csv");
 	const char *tree = tw_prepared_name(prepared, data->name, "_tree_data.json");
-	struct source source = { .file = file };
+	struct source source = { .prepared = prepared, .file = file };
 	int status;
 
 	if (!file || !tree)
 		return tw_no_memory(err);
 	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, file))
 		return trawl_error_set(err, TRAWL_ENODATA, "no %s", file);
-	status = tw_prepared_csv(prepared, TW_CATEGORY_DATA, file, is_read, &source.csv, err);
+	status = tw_prepared_ops(prepared, data->name, is_read, &source.ops, err);
 	if (!status)
 		status = find_columns(&source, err);
-	if (!status && !source.csv.rows)
+	if (!status && !source.ops.count)
 		status = trawl_error_set(err, TRAWL_ENODATA, "%s has no rows", file);
 	if (!status)
 		status = read_metadata(data, err);

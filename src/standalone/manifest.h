@@ -12,7 +12,7 @@
 struct tw_manifest {
 	const struct trawl_report *report;
 	const char *trace_name;
-	struct tw_categories_of_report categories;
+	struct tw_report_categories categories;
 	int64_t total_ns, compute_ns; /* 0: no GPU work */
 };
 

@@ -150,6 +150,23 @@ static int write_system(struct tw_prepared *prepared, const struct tw_manifest *
 	return status;
 }
 
+/* What is analysed next is the table itself, unless its files hold other texts. */
+static int keep_categories(struct tw_prepared *prepared, const struct tw_manifest *manifest,
+			   struct trawl_error *err)
+{
+	struct tw_report_categories *kept = tw_arena_alloc(&prepared->arena, sizeof(*kept));
+	struct trawl_table *other = NULL;
+
+	if (!kept)
+		return tw_no_memory(err);
+	*kept = manifest->categories;
+	if (kept->table && tw_table_safe(kept->table, prepared->allocator, &other, err))
+		return err->status;
+	prepared->categories = other ? NULL : kept;
+	tw_table_free(other);
+	return 0;
+}
+
 int tw_prepare(struct tw_prepared *prepared, const struct trawl_report *report,
 	       const char *trace_name, struct trawl_error *err)
 {
@@ -167,6 +184,8 @@ int tw_prepare(struct tw_prepared *prepared, const struct trawl_report *report,
 		status = write_category(prepared, &manifest, &trees, &manifest.categories.items[i],
 					err);
 	tw_trees_release(&trees);
+	if (!status)
+		status = keep_categories(prepared, &manifest, err);
 	if (!status)
 		status = write_system(prepared, &manifest, err);
 	if (!status)

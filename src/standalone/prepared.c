@@ -1,8 +1,11 @@
 #include "standalone/prepared.h"
 
+#include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "os/file.h"
 #include "os/inputs.h"
+#include "standalone/categories.h"
+#include "table/csv.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -13,13 +16,26 @@
 void tw_prepared_init(struct tw_prepared *prepared, const char *dir,
 		      const struct trawl_allocator *allocator)
 {
-	prepared->allocator = allocator;
-	prepared->dir = dir;
+	*prepared = (struct tw_prepared){ .allocator = allocator, .dir = dir };
 	tw_arena_init(&prepared->arena, allocator);
 }
 
+void tw_prepared_again(struct tw_prepared *prepared, const struct tw_prepared *of)
+{
+	tw_prepared_init(prepared, of->dir, of->allocator);
+	prepared->categories = of->categories;
+}
+
+/* In the arena. */
+struct tw_prepared_table {
+	struct trawl_table *table;
+	struct tw_prepared_table *next;
+};
+
 void tw_prepared_release(struct tw_prepared *prepared)
 {
+	for (; prepared->tables; prepared->tables = prepared->tables->next)
+		tw_table_free(prepared->tables->table);
 	tw_arena_release(&prepared->arena);
 }
 
@@ -77,22 +93,91 @@ const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const
 	return tw_prepared_json_some(prepared, folder, name, NULL, err);
 }
 
-int tw_prepared_csv(struct tw_prepared *prepared, const char *folder, const char *name,
-		    bool (*wanted)(const char *header), struct tw_csv *csv, struct trawl_error *err)
+static int read_ops(struct tw_prepared *prepared, const char *name,
+		    bool (*wanted)(const char *header), struct trawl_table **table,
+		    struct trawl_error *err)
 {
 	struct tw_str path, text;
+	struct tw_arena arena;
+	struct tw_csv csv;
 	int status;
 
-	*csv = (struct tw_csv){ 0 };
 	tw_str_init(&path, prepared->allocator);
 	tw_str_init(&text, prepared->allocator);
-	status = read_text(prepared, folder, name, &path, &text, err);
+	tw_arena_init(&arena, prepared->allocator);
+	status = read_text(prepared, TW_CATEGORY_DATA, name, &path, &text, err);
 	if (!status)
-		status = tw_csv_parse_columns(csv, &prepared->arena, text.ptr, text.len, path.ptr,
-					      wanted, err);
-	tw_str_release(&path);
+		status = tw_csv_parse_columns(&csv, &arena, text.ptr, text.len, path.ptr, wanted,
+					      err);
 	tw_str_release(&text);
+	if (!status)
+		status = tw_csv_table(&csv, &tw_analysis_unified_perf_summary.table,
+				      prepared->allocator, table, err);
+	tw_arena_release(&arena);
+	tw_str_release(&path);
 	return status;
+}
+
+static bool find_ops(const struct tw_report_categories *categories, const char *category,
+		     struct tw_prepared_ops *ops)
+{
+	size_t i;
+
+	for (i = 0; categories && i < categories->count; i++)
+		if (!strcmp(categories->items[i].name, category)) {
+			*ops = (struct tw_prepared_ops){ categories->table,
+							 categories->items[i].rows,
+							 categories->items[i].count };
+			return true;
+		}
+	return false;
+}
+
+int tw_prepared_ops(struct tw_prepared *prepared, const char *category,
+		    bool (*wanted)(const char *header), struct tw_prepared_ops *ops,
+		    struct trawl_error *err)
+{
+	const char *name = tw_prepared_name(prepared, category, "_ops.csv");
+	struct tw_prepared_table *own = tw_arena_alloc(&prepared->arena, sizeof(*own));
+	int status;
+
+	*ops = (struct tw_prepared_ops){ 0 };
+	if (!name || !own)
+		return tw_no_memory(err);
+	if (find_ops(prepared->categories, category, ops))
+		return 0;
+	status = read_ops(prepared, name, wanted, &own->table, err);
+	if (status)
+		return status;
+	own->next = prepared->tables;
+	prepared->tables = own;
+	*ops = (struct tw_prepared_ops){ own->table, NULL, trawl_table_rows(own->table) };
+	return 0;
+}
+
+static size_t row_of(const struct tw_prepared_ops *ops, size_t at)
+{
+	return ops->rows ? ops->rows[at] : at;
+}
+
+bool tw_ops_lacks(const struct tw_prepared_ops *ops, size_t at, size_t column)
+{
+	return tw_table_says(ops->table, row_of(ops, at), column, "");
+}
+
+double tw_ops_number(const struct tw_prepared_ops *ops, size_t at, size_t column)
+{
+	return tw_table_number(ops->table, row_of(ops, at), column);
+}
+
+const char *tw_ops_text(struct tw_prepared *prepared, const struct tw_prepared_ops *ops, size_t at,
+			size_t column)
+{
+	const struct trawl_column *declared = trawl_table_column(ops->table, column);
+
+	return declared && tw_column_is_number(declared) ?
+		       tw_table_copy_text(ops->table, row_of(ops, at), column, &prepared->arena) :
+		       tw_table_own_text(ops->table, row_of(ops, at), column);
 }
 
 const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, const char *name,

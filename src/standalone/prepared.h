@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "io/sink.h"
 #include "json/value.h"
-#include "table/csv.h"
+#include "table/table.h"
 #include "text/str.h"
 #include "trawl/error.h"
 
@@ -18,15 +18,22 @@
 #define TW_SYSTEM_FINDINGS "system_findings"
 #define TW_MANIFEST "category_manifest.json"
 
+struct tw_prepared_table; /* what was read */
+
 /* Values that are read live until the release. */
 struct tw_prepared {
 	const struct trawl_allocator *allocator;
 	const char *dir; /* the caller's */
+	/* Of the report that it was made of, while that is there; NULL: what files hold. */
+	const struct tw_report_categories *categories;
 	struct tw_arena arena;
+	struct tw_prepared_table *tables;
 };
 
 void tw_prepared_init(struct tw_prepared *prepared, const char *dir,
 		      const struct trawl_allocator *allocator);
+/* Another one of the same directory. */
+void tw_prepared_again(struct tw_prepared *prepared, const struct tw_prepared *of);
 void tw_prepared_release(struct tw_prepared *prepared);
 
 /* DIR/FOLDER/NAME; FOLDER "" is DIR itself. */
@@ -42,10 +49,21 @@ const struct tw_json_value *tw_prepared_json_some(struct tw_prepared *prepared, 
 						  const char *name,
 						  const struct tw_json_sieve *sieve,
 						  struct trawl_error *err);
-/* `wanted`: the columns that are kept; NULL: all. */
-int tw_prepared_csv(struct tw_prepared *prepared, const char *folder, const char *name,
-		    bool (*wanted)(const char *header), struct tw_csv *csv,
+/* The operations of a category: rows of a table. */
+struct tw_prepared_ops {
+	const struct trawl_table *table;
+	const size_t *rows; /* NULL: all in order */
+	size_t count;
+};
+/* Those of the report, else of the file NAME_ops.csv, columns that are not wanted left out. */
+int tw_prepared_ops(struct tw_prepared *prepared, const char *category,
+		    bool (*wanted)(const char *header), struct tw_prepared_ops *ops,
 		    struct trawl_error *err) TRAWL_MUST_CHECK;
+bool tw_ops_lacks(const struct tw_prepared_ops *ops, size_t at, size_t column);
+double tw_ops_number(const struct tw_prepared_ops *ops, size_t at, size_t column);
+/* It lives as long as the prepared; NULL when out of memory. */
+const char *tw_ops_text(struct tw_prepared *prepared, const struct tw_prepared_ops *ops, size_t at,
+			size_t column);
 /* The text of a file, in the arena; NULL with an error. */
 const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, const char *name,
 			     struct trawl_error *err);

@@ -275,7 +275,7 @@ int tw_replay(struct tw_prepared *prepared, const char *const *names, size_t cou
 	size_t i;
 
 	*written = 0;
-	tw_prepared_init(&own, prepared->dir, prepared->allocator);
+	tw_prepared_again(&own, prepared);
 	status = tw_replay_packages(&own, names, count, &ops, &chosen, err);
 	for (i = 0; !status && i < ops.count; i++)
 		*written += chosen[i];

@@ -14,7 +14,7 @@
 /* One category's file. */
 struct source {
 	const struct tw_json_value *metadata;
-	struct tw_csv csv;
+	struct tw_prepared_ops ops;
 };
 
 struct reading {
@@ -61,9 +61,9 @@ static bool is_read(const char *header)
 	size_t i;
 
 	for (i = 0; i < TEXT_COLUMNS && !read; i++)
-		read = tw_csv_same_header(header, text_columns[i].header);
+		read = tw_same_header(header, text_columns[i].header);
 	for (i = 0; i < NUMBER_COLUMNS && !read; i++)
-		read = tw_csv_same_header(header, number_columns[i].header);
+		read = tw_same_header(header, number_columns[i].header);
 	return read;
 }
 
@@ -87,7 +87,7 @@ static int read_source(struct reading *r, const char *category, struct trawl_err
 		return tw_no_memory(err);
 	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, table))
 		return 0;
-	status = tw_prepared_csv(prepared, TW_CATEGORY_DATA, table, is_read, &source->csv, err);
+	status = tw_prepared_ops(prepared, category, is_read, &source->ops, err);
 	if (status)
 		return status;
 	source->metadata = NULL;
@@ -129,18 +129,25 @@ static double efficiency(const struct tw_replay_row *row, const struct tw_json_v
 	return peak > 0 ? 100 * (computes ? row->tflops : row->tb_s) / peak : (double)NAN;
 }
 
-static void read_row(struct tw_replay_row *row, const struct source *source, size_t at)
+static int read_row(const struct reading *r, struct tw_replay_row *row, const struct source *source,
+		    size_t at)
 {
-	const struct tw_csv *csv = &source->csv;
+	const struct trawl_table *table = source->ops.table;
 	size_t i;
 
-	for (i = 0; i < TEXT_COLUMNS; i++)
-		*(const char **)((char *)row + text_columns[i].at) =
-			tw_csv_text(csv, at, tw_csv_column(csv, text_columns[i].header));
+	for (i = 0; i < TEXT_COLUMNS; i++) {
+		const char *text = tw_ops_text(r->prepared, &source->ops, at,
+					       tw_table_column(table, text_columns[i].header));
+
+		if (!text)
+			return TRAWL_ENOMEM;
+		*(const char **)((char *)row + text_columns[i].at) = text;
+	}
 	for (i = 0; i < NUMBER_COLUMNS; i++)
-		*(double *)((char *)row + number_columns[i].at) =
-			tw_csv_number(csv, at, tw_csv_column(csv, number_columns[i].header));
+		*(double *)((char *)row + number_columns[i].at) = tw_ops_number(
+			&source->ops, at, tw_table_column(table, number_columns[i].header));
 	row->efficiency_percent = efficiency(row, source->metadata, row->efficiency_percent);
+	return 0;
 }
 
 static struct tw_replay_row *read_rows(const struct reading *r, size_t *count)
@@ -150,16 +157,17 @@ static struct tw_replay_row *read_rows(const struct reading *r, size_t *count)
 
 	*count = 0;
 	for (i = 0; i < r->source_count; i++)
-		*count += r->sources[i].csv.rows;
+		*count += r->sources[i].ops.count;
 	rows = tw_arena_alloc(&r->prepared->arena, (*count + 1) * sizeof(*rows));
 	if (!rows)
 		return NULL;
 	*count = 0;
 	for (i = 0; i < r->source_count; i++) {
-		for (k = 0; k < r->sources[i].csv.rows; k++) {
+		for (k = 0; k < r->sources[i].ops.count; k++) {
 			struct tw_replay_row *row = &rows[*count];
 
-			read_row(row, &r->sources[i], k);
+			if (read_row(r, row, &r->sources[i], k))
+				return NULL;
 			row->percent_of_compute = 100 * row->time_us / r->compute_us;
 			row->order = (*count)++;
 		}

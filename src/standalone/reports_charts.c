@@ -144,37 +144,45 @@ static const char *shapes_of(const char *dims, struct tw_arena *arena)
 /* The columns that a point is made of. */
 static bool is_shown(const char *header)
 {
-	static const char *const columns[] = { "name",		"Input Dims",	  "FLOPS/Byte",
-					       "TFLOPS/s_mean", "Percentage (%)", "Compute Spec" };
+	static const char *const columns[] = { "name",
+					       TW_COL_INPUT_DIMS,
+					       TW_COL_FLOPS_PER_BYTE,
+					       TW_COL_TFLOPS_S_MEAN,
+					       TW_COL_PERCENTAGE,
+					       TW_COL_COMPUTE_SPEC };
 	size_t i = 0;
 
-	while (i < sizeof(columns) / sizeof(*columns) && !tw_csv_same_header(header, columns[i]))
+	while (i < sizeof(columns) / sizeof(*columns) && !tw_same_header(header, columns[i]))
 		i++;
 	return i < sizeof(columns) / sizeof(*columns);
 }
 
 /* The operations of a category behind those that are there; false when out of memory. */
-static bool add_points(struct tw_arena *arena, const struct tw_csv *csv,
+static bool add_points(struct tw_prepared *prepared, const struct tw_prepared_ops *ops,
 		       struct tw_roofline_chart *chart, struct tw_chart_point *points)
 {
-	size_t name = tw_csv_column(csv, "name"), dims = tw_csv_column(csv, "Input Dims");
-	size_t intensity = tw_csv_column(csv, "FLOPS/Byte");
-	size_t tflops = tw_csv_column(csv, "TFLOPS/s_mean");
-	size_t share = tw_csv_column(csv, "Percentage (%)");
-	size_t spec = tw_csv_column(csv, "Compute Spec"), i;
+	const struct trawl_table *table = ops->table;
+	size_t i;
 
-	for (i = 0; i < csv->rows; i++) {
+	for (i = 0; i < ops->count; i++) {
 		struct tw_chart_point *point = &points[chart->point_count++];
+		const char *dims =
+			tw_ops_text(prepared, ops, i, tw_table_column(table, TW_COL_INPUT_DIMS));
 
 		*point = (struct tw_chart_point){
-			.name = tw_csv_text(csv, i, name),
-			.detail = shapes_of(tw_csv_text(csv, i, dims), arena),
-			.flops_per_byte = tw_csv_number(csv, i, intensity),
-			.tflops_per_s = tw_csv_number(csv, i, tflops),
-			.time_frac = tw_csv_number(csv, i, share) / 100,
-			.spec = tw_csv_text(csv, i, spec),
+			.name = tw_ops_text(prepared, ops, i, tw_table_column(table, "name")),
+			.detail = dims ? shapes_of(dims, &prepared->arena) : NULL,
+			.flops_per_byte = tw_ops_number(
+				ops, i, tw_table_column(table, TW_COL_FLOPS_PER_BYTE)),
+			.tflops_per_s =
+				tw_ops_number(ops, i, tw_table_column(table, TW_COL_TFLOPS_S_MEAN)),
+			.time_frac =
+				tw_ops_number(ops, i, tw_table_column(table, TW_COL_PERCENTAGE)) /
+				100,
+			.spec = tw_ops_text(prepared, ops, i,
+					    tw_table_column(table, TW_COL_COMPUTE_SPEC)),
 		};
-		if (!point->detail)
+		if (!point->detail || !point->name || !point->spec)
 			return false;
 	}
 	return true;
@@ -184,28 +192,25 @@ static bool add_points(struct tw_arena *arena, const struct tw_csv *csv,
 static bool collect_points(const struct tw_report_material *m, struct tw_roofline_chart *chart)
 {
 	struct tw_arena *arena = &m->prepared->arena;
-	struct tw_csv *csvs = tw_arena_alloc(arena, (m->category_count + 1) * sizeof(*csvs));
+	struct tw_prepared_ops *ops = tw_arena_array(arena, m->category_count + 1, sizeof(*ops));
 	struct tw_chart_point *points;
 	struct trawl_error err;
 	size_t count = 0, i;
 
-	for (i = 0; csvs && i < m->category_count; i++) {
-		const char *file = tw_prepared_name(m->prepared, m->categories[i].name, "_ops.csv");
-
-		csvs[i] = (struct tw_csv){ 0 };
+	for (i = 0; ops && i < m->category_count; i++) {
 		if (m->categories[i].is_system)
 			continue;
-		if (!file || tw_prepared_csv(m->prepared, TW_CATEGORY_DATA, file, is_shown,
-					     &csvs[i], &err) == TRAWL_ENOMEM)
+		if (tw_prepared_ops(m->prepared, m->categories[i].name, is_shown, &ops[i], &err) ==
+		    TRAWL_ENOMEM)
 			return false;
-		count += csvs[i].rows;
+		count += ops[i].count;
 	}
-	points = csvs ? tw_arena_alloc(arena, (count + 1) * sizeof(*points)) : NULL;
+	points = ops ? tw_arena_alloc(arena, (count + 1) * sizeof(*points)) : NULL;
 	if (!points)
 		return false;
 	chart->points = points;
 	for (i = 0; i < m->category_count; i++)
-		if (!add_points(arena, &csvs[i], chart, points))
+		if (!add_points(m->prepared, &ops[i], chart, points))
 			return false;
 	return true;
 }
@@ -309,7 +314,7 @@ struct tw_pictures *tw_pictures_begin(const struct tw_prepared *prepared,
 
 	if (!p)
 		return NULL;
-	tw_prepared_init(&p->prepared, prepared->dir, prepared->allocator);
+	tw_prepared_again(&p->prepared, prepared);
 	for (i = 0; i < CHARTS; i++) {
 		tw_str_init(&p->scripts[i], prepared->allocator);
 		tw_str_init(&p->paths[i], prepared->allocator);

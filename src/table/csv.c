@@ -1,10 +1,8 @@
 #include "table/csv.h"
 
-#include "text/scan.h"
 #include "text/str.h"
 #include "text/text.h"
 
-#include <math.h>
 #include <string.h>
 
 struct parser {
@@ -167,46 +165,9 @@ int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, s
 	return tw_csv_parse_columns(csv, arena, text, len, name, NULL, err);
 }
 
-/* The micro sign, and the Greek letter that looks like it. */
-static size_t micro_len(const char *text)
-{
-	return !strncmp(text, "\xC2\xB5", 2) || !strncmp(text, "\xCE\xBC", 2) ? 2 : 0;
-}
-
-bool tw_csv_same_header(const char *a, const char *b)
-{
-	while (*a || *b) {
-		size_t len = micro_len(a);
-
-		if (len != micro_len(b) || (!len && *a != *b))
-			return false;
-		a += len ? len : 1;
-		b += len ? len : 1;
-	}
-	return true;
-}
-
-size_t tw_csv_column(const struct tw_csv *csv, const char *header)
-{
-	size_t i;
-
-	for (i = 0; i < csv->columns; i++)
-		if (tw_csv_same_header(csv->cells[i], header))
-			return i;
-	return TW_CSV_NO_COLUMN;
-}
-
 const char *tw_csv_text(const struct tw_csv *csv, size_t row, size_t column)
 {
 	if (row >= csv->rows || column >= csv->columns)
 		return "";
 	return csv->cells[(row + 1) * csv->columns + column];
-}
-
-double tw_csv_number(const struct tw_csv *csv, size_t row, size_t column)
-{
-	const char *text = tw_csv_text(csv, row, column);
-	double value;
-
-	return tw_text_real(text, strlen(text), &value) ? value : (double)NAN;
 }

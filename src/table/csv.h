@@ -9,8 +9,6 @@
 #include "table/table.h"
 #include "trawl/error.h"
 
-#define TW_CSV_NO_COLUMN SIZE_MAX
-
 struct tw_csv {
 	size_t columns, rows; /* rows without the header */
 	const char **cells;   /* (1 + rows) x columns, the header first; "": an empty cell */
@@ -40,15 +38,7 @@ int tw_csv_table(const struct tw_csv *csv, const struct tw_table_spec *spec,
 		 const struct trawl_allocator *allocator, struct trawl_table **table,
 		 struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/*
- * The first column with that header, TW_CSV_NO_COLUMN when there is none.  The micro sign (U+00B5)
- * and the Greek letter (U+03BC) are the same in it: files have either.
- */
-bool tw_csv_same_header(const char *a, const char *b);
-size_t tw_csv_column(const struct tw_csv *csv, const char *header);
 /* "" for a column or row that is not there. */
 const char *tw_csv_text(const struct tw_csv *csv, size_t row, size_t column);
-/* NaN when it is no number. */
-double tw_csv_number(const struct tw_csv *csv, size_t row, size_t column);
 
 #endif

@@ -507,6 +507,14 @@ double tw_table_number(const struct trawl_table *table, size_t row, size_t colum
 	return tw_text_real(text, strlen(text), &value) ? value : (double)NAN;
 }
 
+const char *tw_table_own_text(const struct trawl_table *table, size_t row, size_t column)
+{
+	struct trawl_cell cell = trawl_table_cell(table, row, column);
+
+	assert(cell.state == TRAWL_CELL_MISSING || (cell.text && !cell.text[cell.text_len]));
+	return cell.state == TRAWL_CELL_VALUE ? cell.text : "";
+}
+
 bool tw_table_says(const struct trawl_table *table, size_t row, size_t column, const char *text)
 {
 	struct trawl_cell cell = trawl_table_cell(table, row, column);

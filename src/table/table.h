@@ -98,7 +98,7 @@ void tw_table_set_real(struct trawl_table *table, size_t row, size_t column, dou
 void tw_table_set_text(struct trawl_table *table, size_t row, size_t column, const char *text,
 		       size_t len);
 void tw_table_set_str(struct trawl_table *table, size_t row, size_t column, const char *text);
-/* Keeps the pointer: the caller guarantees that `text` outlives the table. */
+/* Keeps the pointer: the caller guarantees that `text` ends with a NUL and outlives the table. */
 void tw_table_set_text_borrowed(struct trawl_table *table, size_t row, size_t column,
 				const char *text, size_t len);
 /* The cell of one table into one of another, whose column has the same type, or holds text. */
@@ -137,6 +137,8 @@ const char *tw_table_text(const struct trawl_table *table, size_t row, size_t co
 const char *tw_table_copy_text(const struct trawl_table *table, size_t row, size_t column,
 			       struct tw_arena *arena);
 double tw_table_number(const struct trawl_table *table, size_t row, size_t column);
+/* Of a column of texts: the cell, "" when it is missing; it is the table's and ends with a NUL. */
+const char *tw_table_own_text(const struct trawl_table *table, size_t row, size_t column);
 /* Whether a cell holds this text, "": whether it is missing or empty. */
 bool tw_table_says(const struct trawl_table *table, size_t row, size_t column, const char *text);
 

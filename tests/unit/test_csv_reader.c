@@ -8,8 +8,7 @@
 
 #include "failing.h"
 #include "render/render.h"
-#include "table/csv.h"
-#include "table/table.h"
+#include "typed.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,27 +27,26 @@ static int parse(struct tw_csv *csv, const char *text)
 
 static void cells_by_header(void **state)
 {
-	struct tw_csv csv;
+	const struct trawl_table *table =
+		typed("\xef\xbb\xbfname,n\r\n\"a,\"\"b\"\"\nc\",1.5\nplain,\n");
 
-	assert_int_equal(parse(&csv, "\xef\xbb\xbfname,n\r\n\"a,\"\"b\"\"\nc\",1.5\nplain,\n"), 0);
-	assert_int_equal(csv.rows, 2);
-	assert_string_equal(tw_csv_text(&csv, 0, tw_csv_column(&csv, "name")), "a,\"b\"\nc");
-	assert_true(tw_csv_number(&csv, 0, 1) > 1.4 && tw_csv_number(&csv, 0, 1) < 1.6);
-	assert_true(isnan(tw_csv_number(&csv, 1, 1)));
-	assert_true(tw_csv_column(&csv, "x") == TW_CSV_NO_COLUMN);
-	assert_string_equal(tw_csv_text(&csv, 9, 0), "");
-	tw_arena_release(&arena);
+	assert_int_equal(trawl_table_rows(table), 2);
+	assert_true(tw_table_says(table, 0, tw_table_column(table, "name"), "a,\"b\"\nc"));
+	assert_true(tw_table_number(table, 0, 1) > 1.4 && tw_table_number(table, 0, 1) < 1.6);
+	assert_true(isnan(tw_table_number(table, 1, 1)));
+	assert_int_equal(tw_table_column(table, "x"), 2);
+	assert_true(tw_table_says(table, 9, 0, ""));
+	free_typed();
 }
 
 static void text_where_a_number_belongs(void **state)
 {
-	struct tw_csv csv;
+	const struct trawl_table *table = typed("n\nabc\n1e3\n12x\n");
 
-	assert_int_equal(parse(&csv, "n\nabc\n1e3\n12x\n"), 0);
-	assert_true(isnan(tw_csv_number(&csv, 0, 0)));
-	assert_true(tw_csv_number(&csv, 1, 0) > 999);
-	assert_true(isnan(tw_csv_number(&csv, 2, 0)));
-	tw_arena_release(&arena);
+	assert_true(isnan(tw_table_number(table, 0, 0)));
+	assert_true(tw_table_number(table, 1, 0) > 999);
+	assert_true(isnan(tw_table_number(table, 2, 0)));
+	free_typed();
 }
 
 static void mistakes_name_the_line(void **state)
@@ -117,7 +115,7 @@ static void only_wanted_columns(void **state)
 		tw_csv_parse_columns(&csv, &arena, text, strlen(text), "f", is_wanted, &err), 0);
 	assert_int_equal(csv.columns, 3);
 	assert_int_equal(csv.rows, 2);
-	assert_int_equal(tw_csv_column(&csv, "d"), 1);
+	assert_string_equal(csv.cells[1], "d");
 	assert_string_equal(tw_csv_text(&csv, 0, 0), "2");
 	assert_string_equal(tw_csv_text(&csv, 0, 1), "");
 	assert_string_equal(tw_csv_text(&csv, 0, 2), "5");

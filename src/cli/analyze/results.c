@@ -59,7 +59,7 @@ static const struct tw_json_value *metrics_of(struct tw_prepared *own,
 	const char *file;
 	struct trawl_error err;
 
-	tw_prepared_init(own, prepared->dir, prepared->allocator);
+	tw_prepared_again(own, prepared);
 	file = tw_prepared_name(own, name, "_metrics.json");
 	return file ? tw_prepared_json_some(own, TW_CATEGORY_DATA, file, &sieve, &err) : NULL;
 }
