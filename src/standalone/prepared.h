@@ -18,6 +18,11 @@
 #define TW_SYSTEM_FINDINGS "system_findings"
 #define TW_MANIFEST "category_manifest.json"
 
+/* Names in these files. */
+#define TW_KEY_IDLE_TIME_MS "idle_time_ms"
+#define TW_KEY_TOTAL_TIME_MS "total_time_ms"
+#define TW_KEY_PERCENT_OF_TOTAL "percent_of_total"
+
 struct tw_prepared_table; /* what was read */
 
 /* Values that are read live until the release. */

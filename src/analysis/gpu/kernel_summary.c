@@ -30,7 +30,7 @@ static const struct trawl_column columns[] = {
 		      .over_ranks = TRAWL_TIME),
 	[COUNT] = TW_INTEGER(TW_COL_KERNEL_DURATION_US_COUNT, 10, "number of kernels",
 			     .over_ranks = TRAWL_COUNT),
-	[MEAN] = TW_MEAN_US("Kernel duration (µs)_mean", 14, "mean duration",
+	[MEAN] = TW_MEAN_US(TW_COL_KERNEL_DURATION_US_MEAN, 14, "mean duration",
 			    .over_ranks = TRAWL_MEAN),
 	[MIN] = TW_US("Kernel duration (µs)_min", 14, "min duration", .over_ranks = TRAWL_LEAST),
 	[MAX] = TW_US("Kernel duration (µs)_max", 14, "max duration", .over_ranks = TRAWL_MOST),

@@ -81,7 +81,7 @@ static const struct trawl_column columns[COLUMNS] = {
 	TW_TEXT(TW_COL_CONCRETE_INPUTS_FIRST, 30,
 		"values of the non-tensor inputs of the first "
 		"call"),
-	TW_MEAN_US("Kernel Time (µs)_mean", 12,
+	TW_MEAN_US(TW_COL_KERNEL_TIME_US_MEAN, 12,
 		   "kernel time of a call (union of its kernels), mean of calls",
 		   .over_ranks = TRAWL_MEAN),
 	TW_MEAN_US("Kernel Time (µs)_median", 12,

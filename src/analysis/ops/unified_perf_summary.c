@@ -92,7 +92,7 @@ static const struct trawl_column columns[] = {
 			     .over_ranks = TRAWL_MEAN, .place = 1),
 	[TFLOPS_STD] =
 		REAL("TFLOPS/s_std", "TFLOP/s", 3, "achieved TFLOP/s, sample standard deviation"),
-	[KERNEL_MEAN] = REAL("Kernel Time (µs)_mean", "µs", 3,
+	[KERNEL_MEAN] = REAL(TW_COL_KERNEL_TIME_US_MEAN, "µs", 3,
 			     "kernel time of a call (union of its kernels), mean of calls",
 			     .over_ranks = TRAWL_MEAN),
 	[KERNEL_STD] = REAL("Kernel Time (µs)_std", "µs", 3,

@@ -35,12 +35,12 @@ static double time_of(const struct tw_json_value *metrics)
 {
 	const struct tw_json_value *overlap = tw_json_get(metrics, "overlap_analysis");
 	double idle = tw_json_number(
-		tw_json_get(tw_json_get(metrics, "gpu_utilization"), "idle_time_ms"));
+		tw_json_get(tw_json_get(metrics, "gpu_utilization"), TW_KEY_IDLE_TIME_MS));
 	double moved = tw_json_number(tw_json_get(overlap, "total_comm_time_us")) +
 		       tw_json_number(tw_json_get(overlap, "total_memcpy_time_us"));
 
 	if (strcmp(tw_json_text(tw_json_get(metrics, "tier")), "system"))
-		return tw_json_number(tw_json_get(metrics, "total_time_ms"));
+		return tw_json_number(tw_json_get(metrics, TW_KEY_TOTAL_TIME_MS));
 	return overlap->type == TW_JSON_OBJECT ? moved / 1000 : idle;
 }
 
@@ -130,9 +130,9 @@ static const struct trawl_column analysis_columns[] = {
 	TW_TEXT("device", 24, "the device's name in the trace"),
 	TW_MEAN_MS("total", 10, "time looked at", .values = ">=0"),
 	TW_PERCENT_1("computation", 8, "share of it with computation", .values = "0..100"),
-	TW_PERCENT_1("exposed communication", 8, "share with communication and no computation",
-		     .values = "0..100"),
-	TW_PERCENT_1("exposed copies", 8, "share with nothing but memory copies",
+	TW_PERCENT_1(TW_LABEL_EXPOSED_COMMUNICATION, 8,
+		     "share with communication and no computation", .values = "0..100"),
+	TW_PERCENT_1(TW_LABEL_EXPOSED_COPIES, 8, "share with nothing but memory copies",
 		     .values = "0..100"),
 	TW_PERCENT_1("idle", 8, "share without GPU work", .values = "0..100"),
 };
@@ -150,7 +150,7 @@ static const char *text_of(const struct tw_json_value *object, const char *key)
 
 static struct trawl_table *analysis_table(const struct tw_json_value *manifest)
 {
-	static const char *const shares[] = { "total_time_ms", "computation_time_percent",
+	static const char *const shares[] = { TW_KEY_TOTAL_TIME_MS, "computation_time_percent",
 					      "exposed_comm_time_percent",
 					      "exposed_memcpy_time_percent", "idle_time_percent" };
 	struct trawl_table *table = tw_table_new(&analysis_spec, trawl_allocator_default());
@@ -226,7 +226,7 @@ static void add_change(struct trawl_table *table, const struct tw_json_value *it
 	tw_table_set_real(table, row, CHANGE_GAIN,
 			  tw_json_number(tw_json_get(item, "expected_gain_percent")));
 	tw_table_set_real(table, row, CHANGE_SHARE,
-			  tw_json_number(tw_json_get(item, "percent_of_total")));
+			  tw_json_number(tw_json_get(item, TW_KEY_PERCENT_OF_TOTAL)));
 	tw_table_set_str(table, row, CHANGE_ISSUE, text_of(item, "issue"));
 	/* Findings about the system have one way only. */
 	tw_table_set_str(table, row, CHANGE_ACTION, action ? action : text_of(item, "action"));
@@ -301,8 +301,8 @@ static void add_platform(struct cli_screen *s, const struct tw_json_value *manif
 /* "3.496 ms looked at: 80.1 % computation, ..." */
 static void add_use(struct cli_screen *s, const struct trawl_table *analysis)
 {
-	static const char *const words[] = { "computation", "exposed communication",
-					     "exposed copies", "idle" };
+	static const char *const words[] = { "computation", TW_LABEL_EXPOSED_COMMUNICATION,
+					     TW_LABEL_EXPOSED_COPIES, "idle" };
 	struct tw_str line;
 	size_t i;
 
@@ -356,7 +356,7 @@ static void add_missing(struct cli_screen *s, const struct tw_json_value *manife
 					 "in no operation, so that categories do not add up and "
 					 "their times are lower bounds",
 					 tw_json_number(tw_json_get(u, "time_ms")),
-					 tw_json_number(tw_json_get(u, "percent_of_total"))),
+					 tw_json_number(tw_json_get(u, TW_KEY_PERCENT_OF_TOTAL))),
 				0);
 	if (tw_json_true(tw_json_get(manifest, "linked_only")))
 		tw_str_add_cstr(&s->out, "GPU work without a recorded launch is left out\n");

@@ -6,6 +6,7 @@
 #include "io/sink.h"
 #include "render/charts/variance_plots.h"
 #include "render/pages/compare_page.h"
+#include "study/compare/columns.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -31,33 +32,33 @@ static const char *const shown_columns[] = {
 	"label",
 	"what",
 	"configuration",
-	"test configuration",
+	TW_COL_TEST_CONFIGURATION,
 	"type",
 	"name",
-	"Kernel name",
-	"Collective name",
+	TW_COL_KERNEL_NAME,
+	TW_COL_COLLECTIVE_NAME,
 	"dtype",
-	"In msg nelems",
+	TW_COL_IN_MSG_NELEMS,
 	"rank",
 	"verdict",
-	"baseline ms",
-	"test ms",
-	"difference ms",
-	"faster (%)",
-	"others difference ms",
+	TW_COL_BASELINE_MS,
+	TW_COL_TEST_MS,
+	TW_COL_DIFFERENCE_MS,
+	TW_COL_FASTER,
+	TW_COL_OTHERS_DIFFERENCE_MS,
 	"of total (%)",
-	"noise ms",
+	TW_COL_NOISE_MS,
 	"why",
-	"worst configuration",
-	"best of",
+	TW_COL_WORST_CONFIGURATION,
+	TW_COL_BEST_OF,
 	"configurations",
-	"in both",
-	"only here",
+	TW_COL_IN_BOTH,
+	TW_COL_ONLY_HERE,
 	"reports",
 	"ranks",
-	"total ms",
-	"best configuration",
-	"best total ms",
+	TW_COL_TOTAL_MS,
+	TW_COL_BEST_CONFIGURATION,
+	TW_COL_BEST_TOTAL_MS,
 };
 #define SHOWN_COLUMNS (sizeof(shown_columns) / sizeof(shown_columns[0]))
 

@@ -3,6 +3,7 @@
 #include "cli/screen.h"
 
 #include "render/escape.h"
+#include "study/compare/columns.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,11 +18,11 @@ enum { NAME, BASELINE, TEST, DIFFERENCE, FASTER, NOISE, VERDICT, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
 	[NAME] = TW_TEXT("name", 40, "what takes the time"),
-	[BASELINE] = NUMBER("baseline ms", "ms", 3, 12, "median over the ranks"),
-	[TEST] = NUMBER("test ms", "ms", 3, 12, "the same of the test"),
+	[BASELINE] = NUMBER(TW_COL_BASELINE_MS, "ms", 3, 12, "median over the ranks"),
+	[TEST] = NUMBER(TW_COL_TEST_MS, "ms", 3, 12, "the same of the test"),
 	[DIFFERENCE] = NUMBER("diff. ms", "ms", 3, 12, "test - baseline"),
-	[FASTER] = NUMBER("faster (%)", "%", 1, 8, "above 0 the test is faster"),
-	[NOISE] = NUMBER("noise ms", "ms", 3, 10, "spread over the ranks"),
+	[FASTER] = NUMBER(TW_COL_FASTER, "%", 1, 8, "above 0 the test is faster"),
+	[NOISE] = NUMBER(TW_COL_NOISE_MS, "ms", 3, 10, "spread over the ranks"),
 	[VERDICT] = TW_TEXT("verdict", 8, "better, worse, same, new, gone"),
 };
 
@@ -49,8 +50,8 @@ static const struct {
 	const char *type, *label;
 } parts[] = {
 	{ "computation_time", "computing" },
-	{ "exposed_comm_time", "exposed communication" },
-	{ "exposed_memcpy_time", "exposed copies" },
+	{ "exposed_comm_time", TW_LABEL_EXPOSED_COMMUNICATION },
+	{ "exposed_memcpy_time", TW_LABEL_EXPOSED_COPIES },
 	{ "busy_time", "busy" },
 	{ "idle_time", "idle" },
 	{ "total_time", "total" },

@@ -231,8 +231,8 @@ static const struct {
 	const char *type, *label;
 } whole[] = {
 	{ "computation_time", "computing" },
-	{ "exposed_comm_time", "exposed communication" },
-	{ "exposed_memcpy_time", "exposed copies" },
+	{ "exposed_comm_time", TW_LABEL_EXPOSED_COMMUNICATION },
+	{ "exposed_memcpy_time", TW_LABEL_EXPOSED_COPIES },
 	{ "idle_time", "idle time" },
 };
 #define WHOLE_PARTS (sizeof(whole) / sizeof(whole[0]))

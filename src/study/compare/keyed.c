@@ -11,7 +11,7 @@ enum rule { KEEP_IF_SAME, SUM, MEAN, LEAST, LARGEST };
 
 static enum rule rule_of(const char *header)
 {
-	static const char *const sums[] = { "_sum", "_count", "Count", "_ms", "time ms" };
+	static const char *const sums[] = { "_sum", "_count", TW_COL_COUNT, "_ms", TW_COL_TIME_MS };
 	size_t i;
 
 	for (i = 0; i < sizeof(sums) / sizeof(*sums); i++)
@@ -29,8 +29,8 @@ static enum rule rule_of(const char *header)
 /* The column that says of how many calls a row is: means count by it. */
 static size_t count_column(const struct trawl_table *table)
 {
-	static const char *const names[] = { "operation_count", "name_count",
-					     "Kernel duration (\xC2\xB5s)_count", "Count" };
+	static const char *const names[] = { TW_COL_OPERATION_COUNT, TW_COL_NAME_COUNT,
+					     TW_COL_KERNEL_DURATION_US_COUNT, TW_COL_COUNT };
 	size_t none = trawl_table_columns(table), column = none, i;
 
 	for (i = 0; i < sizeof(names) / sizeof(*names) && column == none; i++)

@@ -280,17 +280,17 @@ static const struct measure sync_measures[MEASURES] = {
 	{ "comm_latency_mean", "µs", MEAN_OF_CALLS, -1 },
 	{ "algo bw (GB/s)_mean", "GB/s", MEAN_OF_CALLS, 1 },
 	{ "bus bw (GB/s)_mean", "GB/s", MEAN_OF_CALLS, 1 },
-	{ "Total comm latency (ms)", "ms", SUM, -1 },
+	{ TW_COL_TOTAL_COMM_LATENCY_MS, "ms", SUM, -1 },
 	{ "count", "", SUM, 0 },
 };
 
 static const struct measure long_measures[MEASURES] = {
-	{ "dur_mean", "µs", MEAN_OF_CALLS, -1 }, { "dur_sum", "µs", SUM, -1 },
-	{ "dur_min", "µs", LEAST, -1 },		 { "dur_max", "µs", MOST, -1 },
-	{ "operation_count", "", SUM, 0 },
+	{ TW_COL_DUR_MEAN, "µs", MEAN_OF_CALLS, -1 }, { TW_COL_DUR_SUM, "µs", SUM, -1 },
+	{ TW_COL_DUR_MIN, "µs", LEAST, -1 },	      { TW_COL_DUR_MAX, "µs", MOST, -1 },
+	{ TW_COL_OPERATION_COUNT, "", SUM, 0 },
 };
 
-static const char *const keys[] = { "Collective name", "dtype", "In msg nelems" };
+static const char *const keys[] = { TW_COL_COLLECTIVE_NAME, "dtype", TW_COL_IN_MSG_NELEMS };
 
 /* One collective: all rows of both sheets that have its name, type and size. */
 struct collective {
@@ -383,9 +383,10 @@ static struct trawl_table *new_collectives(const struct tw_single_side sides[2],
 	size_t i;
 
 	columns_init(&c, a);
-	add_column(&c, "", "", TEXT("Collective name", 24, "which collective"));
+	add_column(&c, "", "", TEXT(TW_COL_COLLECTIVE_NAME, 24, "which collective"));
 	add_column(&c, "", "", TEXT("dtype", 12, "type of the elements"));
-	add_column(&c, "", "", (struct trawl_column)TW_ID("In msg nelems", 14, "elements sent"));
+	add_column(&c, "", "",
+		   (struct trawl_column)TW_ID(TW_COL_IN_MSG_NELEMS, 14, "elements sent"));
 	for (i = 0; i < MEASURES; i++) {
 		const struct measure *m = &measures[i];
 

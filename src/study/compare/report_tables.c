@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#define MICRO "\xC2\xB5s"
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define MOST_SIDES 64
 
@@ -24,72 +23,73 @@ struct kind {
 /* The sum in µs says the same as that in ms; a running sum is one of the baseline's order. */
 static bool not_of_ops(size_t side, const char *header)
 {
-	return !strcmp(header, "total_direct_kernel_time_sum") ||
-	       (side > 0 && !strcmp(header, "Cumulative Percentage (%)"));
+	return !strcmp(header, TW_COL_TOTAL_DIRECT_KERNEL_TIME_SUM) ||
+	       (side > 0 && !strcmp(header, TW_COL_CUMULATIVE_PERCENTAGE));
 }
 
 static bool not_of_kernels(size_t side, const char *header)
 {
 	return tw_ends_with(header, "_min") || tw_ends_with(header, "_max") ||
-	       tw_ends_with(header, "op category") ||
-	       (side > 0 && !strcmp(header, "Kernel category"));
+	       tw_ends_with(header, TW_COL_OP_CATEGORY) ||
+	       (side > 0 && !strcmp(header, TW_COL_CATEGORY_OF_KERNEL));
 }
 
 static const struct kind timeline = {
 	.table = &tw_analysis_gpu_timeline.table,
 	.meaning = "a type of GPU time",
 	.keys = { "type" },
-	.differences = { "time ms" },
+	.differences = { TW_COL_TIME_MS },
 };
 
 static const struct kind ops = {
 	.table = &tw_analysis_ops_summary.table,
 	.meaning = "an operation by name",
 	.keys = { "name" },
-	.differences = { "total_direct_kernel_time_ms", "Count" },
-	.order = "total_direct_kernel_time_ms",
+	.differences = { TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS, TW_COL_COUNT },
+	.order = TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
 	.left_out = not_of_ops,
 };
 
 static const struct kind kernels = {
 	.table = &tw_analysis_kernel_summary.table,
 	.meaning = "a kernel by name",
-	.keys = { "Kernel name" },
-	.differences = { "Kernel duration (" MICRO ")_sum", "Kernel duration (" MICRO ")_mean",
-			 "Kernel duration (" MICRO ")_count" },
-	.order = "Kernel duration (" MICRO ")_sum",
+	.keys = { TW_COL_KERNEL_NAME },
+	.differences = { TW_COL_KERNEL_DURATION_US_SUM, TW_COL_KERNEL_DURATION_US_MEAN,
+			 TW_COL_KERNEL_DURATION_US_COUNT },
+	.order = TW_COL_KERNEL_DURATION_US_SUM,
 	.left_out = not_of_kernels,
 };
 
-#define CALL_KEYS                                                                      \
-	{                                                                              \
-		"name", "Input type", "Input Dims", "Input Strides", "Concrete Inputs" \
+#define CALL_KEYS                                                                   \
+	{                                                                           \
+		"name", TW_COL_INPUT_TYPE, TW_COL_INPUT_DIMS, TW_COL_INPUT_STRIDES, \
+			TW_COL_CONCRETE_INPUTS                                      \
 	}
 
 static const struct kind unique_args = {
 	.table = &tw_analysis_ops_unique_args.table,
 	.meaning = "an operation with its arguments",
 	.keys = CALL_KEYS,
-	.differences = { "total_direct_kernel_time_sum", "total_direct_kernel_time_mean",
-			 "operation_count" },
-	.order = "total_direct_kernel_time_sum",
+	.differences = { TW_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, TW_COL_TOTAL_DIRECT_KERNEL_TIME_MEAN,
+			 TW_COL_OPERATION_COUNT },
+	.order = TW_COL_TOTAL_DIRECT_KERNEL_TIME_SUM,
 };
 
 static const struct kind unified = {
 	.table = &tw_analysis_unified_perf_summary.table,
 	.meaning = "an operation with its arguments",
 	.keys = CALL_KEYS,
-	.differences = { "Kernel Time (" MICRO ")_sum", "Kernel Time (" MICRO ")_mean",
-			 "operation_count" },
-	.order = "Kernel Time (" MICRO ")_sum",
+	.differences = { TW_COL_KERNEL_TIME_US_SUM, TW_COL_KERNEL_TIME_US_MEAN,
+			 TW_COL_OPERATION_COUNT },
+	.order = TW_COL_KERNEL_TIME_US_SUM,
 };
 
 static const struct kind roofline = {
 	.meaning = "an operation with the parameters of its cost model",
 	.keys = { "name" },
-	.differences = { "Kernel Time (" MICRO ")_sum", "Kernel Time (" MICRO ")_mean",
-			 "name_count", "TFLOPS/s_mean", "TB/s_mean" },
-	.order = "Kernel Time (" MICRO ")_sum",
+	.differences = { TW_COL_KERNEL_TIME_US_SUM, TW_COL_KERNEL_TIME_US_MEAN, TW_COL_NAME_COUNT,
+			 TW_COL_TFLOPS_S_MEAN, TW_COL_TB_S_MEAN },
+	.order = TW_COL_KERNEL_TIME_US_SUM,
 };
 
 struct comparing {

@@ -32,6 +32,8 @@ const char *const tw_compared_parts[] = {
 	NULL,
 };
 
+#define MEDIAN "_median"
+
 /* Columns of a sheet.  A name may be written in several ways; of a report over ranks the last is. */
 struct source {
 	const char *keys[3];
@@ -44,23 +46,28 @@ struct source {
 #define NS_PER_US 1e3
 
 static const struct source sources[TW_COMPARED_KINDS] = {
-	[TW_TIMELINE_PART] = { { "type" }, { "time ms", "time ms_median" }, NS_PER_MS, { NULL } },
+	[TW_TIMELINE_PART] = { { "type" },
+			       { TW_COL_TIME_MS, TW_COL_TIME_MS MEDIAN },
+			       NS_PER_MS,
+			       { NULL } },
 	[TW_OPERATION] = { { "name" },
-			   { "total_direct_kernel_time_ms", "total_direct_kernel_time_ms_median" },
+			   { TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+			     TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS MEDIAN },
 			   NS_PER_MS,
-			   { "Count", "Count_median" } },
-	[TW_KERNEL] = { { "Kernel name" },
-			{ "Kernel duration (µs)_sum", "Kernel duration (µs)_sum_median" },
+			   { TW_COL_COUNT, TW_COL_COUNT MEDIAN } },
+	[TW_KERNEL] = { { TW_COL_KERNEL_NAME },
+			{ TW_COL_KERNEL_DURATION_US_SUM, TW_COL_KERNEL_DURATION_US_SUM MEDIAN },
 			NS_PER_US,
-			{ "Kernel duration (µs)_count", "Kernel duration (µs)_count_median" } },
-	[TW_COLLECTIVE_SYNC] = { { "Collective name", "dtype", "In msg nelems" },
-				 { "Total comm latency (ms)" },
+			{ TW_COL_KERNEL_DURATION_US_COUNT,
+			  TW_COL_KERNEL_DURATION_US_COUNT MEDIAN } },
+	[TW_COLLECTIVE_SYNC] = { { TW_COL_COLLECTIVE_NAME, "dtype", TW_COL_IN_MSG_NELEMS },
+				 { TW_COL_TOTAL_COMM_LATENCY_MS },
 				 NS_PER_MS,
 				 { "count" } },
-	[TW_COLLECTIVE_RANK] = { { "Collective name", "dtype", "In msg nelems" },
-				 { "dur_sum", "dur_sum_median" },
+	[TW_COLLECTIVE_RANK] = { { TW_COL_COLLECTIVE_NAME, "dtype", TW_COL_IN_MSG_NELEMS },
+				 { TW_COL_DUR_SUM, TW_COL_DUR_SUM MEDIAN },
 				 NS_PER_US,
-				 { "operation_count", "operation_count_median" } },
+				 { TW_COL_OPERATION_COUNT, TW_COL_OPERATION_COUNT MEDIAN } },
 };
 
 int64_t tw_compared_ns(double value, double ns_per_unit)
@@ -253,7 +260,7 @@ bool tw_samples_add_rank_timeline(struct tw_samples *samples, const struct tw_sa
 	       column;
 	struct tw_sample_place at = *place;
 
-	if (rank == columns || !tw_table_has_column(table, "total_time ms"))
+	if (rank == columns || !tw_table_has_column(table, TW_COL_TOTAL_TIME_MS))
 		return false;
 	for (row = 0; row < trawl_table_rows(table); row++) {
 		int64_t number = tw_compared_ns(tw_table_number(table, row, rank), 1);

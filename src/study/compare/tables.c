@@ -1,6 +1,7 @@
 #include "study/compare/tables.h"
 
 #include "base/alloc.h"
+#include "study/compare/columns.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,16 +40,16 @@ enum {
 };
 
 #define MEASURE_COLUMNS                                                                            \
-	TIME("baseline ms", "median over the ranks; over configurations the mean of those"),       \
-		TIME("test ms", "the same of the test"),                                           \
-		DIFFERENCE_OF("difference ms", "test - baseline: below 0 is less time"),           \
-		TW_PERCENT_2("faster (%)", 10,                                                     \
+	TIME(TW_COL_BASELINE_MS, "median over the ranks; over configurations the mean of those"),  \
+		TIME(TW_COL_TEST_MS, "the same of the test"),                                      \
+		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is less time"),      \
+		TW_PERCENT_2(TW_COL_FASTER, 10,                                                    \
 			     "(baseline - test) / baseline: above 0 the test is faster; over "     \
 			     "configurations by the geometric mean of the ratios"),                \
 		TW_PERCENT_2(                                                                      \
 			"of total (%)", 10,                                                        \
 			"baseline time as a share of the baseline's total_time; streams overlap"), \
-		TIME("noise ms", "the larger spread of the two sides; empty: one rank each"),      \
+		TIME(TW_COL_NOISE_MS, "the larger spread of the two sides; empty: one rank each"), \
 		VERDICT_OF("better, worse, same (no more than noise, or next to nothing), new, "   \
 			   "gone"),                                                                \
 		WHY_OF,                                                                            \
@@ -64,7 +65,7 @@ enum {
 
 #define OVER_CONFIGURATIONS                                                       \
 	COUNT("configurations", 8, "configurations in which both sides have it"), \
-		TW_TEXT("worst configuration", 20,                                \
+		TW_TEXT(TW_COL_WORST_CONFIGURATION, 20,                           \
 			"where the test does worst against the "                  \
 			"baseline"),                                              \
 		TW_PERCENT_2("worst faster (%)", 10, "by how much it is faster there")
@@ -76,13 +77,13 @@ enum {
 		"is worse too",                                                               \
 		.values = "!")
 #define OPERATION TW_TEXT("name", 48, "name of the operation", .values = "!")
-#define KERNEL                                                                                \
-	TW_TEXT("Kernel name", 60, "name of the kernel, on any stream and for any operation", \
+#define KERNEL                                                                                     \
+	TW_TEXT(TW_COL_KERNEL_NAME, 60, "name of the kernel, on any stream and for any operation", \
 		.values = "!")
-#define COLLECTIVE                                            \
-	TW_TEXT("Collective name", 24, "which collective"),   \
-		TW_TEXT("dtype", 12, "type of the elements"), \
-		TW_ID("In msg nelems", 14, "elements sent")
+#define COLLECTIVE                                               \
+	TW_TEXT(TW_COL_COLLECTIVE_NAME, 24, "which collective"), \
+		TW_TEXT("dtype", 12, "type of the elements"),    \
+		TW_ID(TW_COL_IN_MSG_NELEMS, 14, "elements sent")
 
 static const struct trawl_column timeline[] = { TYPE, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
 static const struct trawl_column operations[] = { OPERATION, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
@@ -114,19 +115,20 @@ enum {
 static const struct trawl_column configurations[] = {
 	[OF_CONFIG] = CONFIGURATION,
 	[OF_TEST_CONFIG] =
-		TW_TEXT("test configuration", 20, "where that of the test is another one"),
-	[OF_BASELINE] = TIME("baseline ms", "total_time, median over the ranks"),
-	[OF_TEST] = TIME("test ms", "the same of the test"),
-	[OF_DIFFERENCE] = DIFFERENCE_OF("difference ms", "test - baseline: below 0 is less time"),
-	[OF_FASTER] = TW_PERCENT_2("faster (%)", 10,
+		TW_TEXT(TW_COL_TEST_CONFIGURATION, 20, "where that of the test is another one"),
+	[OF_BASELINE] = TIME(TW_COL_BASELINE_MS, "total_time, median over the ranks"),
+	[OF_TEST] = TIME(TW_COL_TEST_MS, "the same of the test"),
+	[OF_DIFFERENCE] =
+		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is less time"),
+	[OF_FASTER] = TW_PERCENT_2(TW_COL_FASTER, 10,
 				   "(baseline - test) / baseline: above 0 the test is faster"),
-	[OF_NOISE] = TIME("noise ms", "the larger spread of the ranks of the two sides"),
+	[OF_NOISE] = TIME(TW_COL_NOISE_MS, "the larger spread of the ranks of the two sides"),
 	[OF_VERDICT] = VERDICT_OF("better, worse, same, new, gone"),
 	[OF_WHY] = WHY_OF,
 	[OF_RANKS] = COUNT("baseline ranks", 8, "ranks that count"),
 	[OF_TEST_RANKS] = COUNT("test ranks", 8, "the same of the test"),
 	[OF_SLOWER] = COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),
-	[OF_BEST] = TW_TEXT("best of", 10,
+	[OF_BEST] = TW_TEXT(TW_COL_BEST_OF, 10,
 			    "of which side it is the configuration with the least "
 			    "total_time"),
 };
@@ -146,12 +148,13 @@ enum {
 static const struct trawl_column ranks[] = {
 	[RANK_CONFIG] = CONFIGURATION,
 	[RANK] = COUNT("rank", 6, "rank that both sides have"),
-	[RANK_BASELINE] = TIME("baseline ms", "computation_time of the rank"),
-	[RANK_TEST] = TIME("test ms", "the same of the test"),
-	[RANK_DIFFERENCE] = DIFFERENCE_OF("difference ms", "test - baseline: below 0 is less time"),
-	[RANK_FASTER] = TW_PERCENT_2("faster (%)", 10,
+	[RANK_BASELINE] = TIME(TW_COL_BASELINE_MS, "computation_time of the rank"),
+	[RANK_TEST] = TIME(TW_COL_TEST_MS, "the same of the test"),
+	[RANK_DIFFERENCE] =
+		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is less time"),
+	[RANK_FASTER] = TW_PERCENT_2(TW_COL_FASTER, 10,
 				     "(baseline - test) / baseline: above 0 the test is faster"),
-	[RANK_OTHERS] = DIFFERENCE_OF("others difference ms",
+	[RANK_OTHERS] = DIFFERENCE_OF(TW_COL_OTHERS_DIFFERENCE_MS,
 				      "median of test - baseline of the other ranks"),
 	[RANK_VERDICT] = VERDICT_OF("worse, better: it computes far longer, far less against the "
 				    "others; same: it does not stand out"),
@@ -180,14 +183,15 @@ static const struct trawl_column summary[] = {
 			 .values = "!"),
 	[NAME] = TW_TEXT("name", 24, "name of the file or directory", .values = "!"),
 	[OWN_CONFIGS] = COUNT("configurations", 10, "configurations that it has"),
-	[COMMON_CONFIGS] = COUNT("in both", 10, "configurations that both sides have"),
-	[ONLY_HERE] = TW_TEXT("only here", 30, "configurations that the other side lacks"),
+	[COMMON_CONFIGS] = COUNT(TW_COL_IN_BOTH, 10, "configurations that both sides have"),
+	[ONLY_HERE] = TW_TEXT(TW_COL_ONLY_HERE, 30, "configurations that the other side lacks"),
 	[REPORTS] = COUNT("reports", 10, "reports and traces that were read"),
 	[OF_WHICH_RANKS] = TW_TEXT("ranks", 16, "of which ranks; empty: not known"),
-	[TOTAL] = TIME("total ms", "total_time: median over the ranks, mean over the "
-				   "configurations that both have"),
-	[BEST] = TW_TEXT("best configuration", 20, "that with the least total_time of all it has"),
-	[BEST_TOTAL] = TIME("best total ms", "total_time there"),
+	[TOTAL] = TIME(TW_COL_TOTAL_MS, "total_time: median over the ranks, mean over the "
+					"configurations that both have"),
+	[BEST] = TW_TEXT(TW_COL_BEST_CONFIGURATION, 20,
+			 "that with the least total_time of all it has"),
+	[BEST_TOTAL] = TIME(TW_COL_BEST_TOTAL_MS, "total_time there"),
 };
 
 #define SPEC(name, meaning, columns) TW_SPEC(name, meaning, columns, .keep_empty = true)

@@ -375,7 +375,7 @@ static void add_trades(struct tw_str *out, const struct tw_configuration *list, 
 		size_t part;
 		const char *name;
 	} parts[] = { { COMPUTING, "computing" },
-		      { EXPOSED_COMM, "exposed communication" },
+		      { EXPOSED_COMM, TW_LABEL_EXPOSED_COMMUNICATION },
 		      { IDLE, "idle time" } };
 	bool any = false;
 	size_t p, i;

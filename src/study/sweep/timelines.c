@@ -76,7 +76,7 @@ void tw_timelines_free(struct tw_timelines *timelines)
 int tw_timelines_add(struct tw_timelines *timelines, int64_t threads, int64_t channels,
 		     int64_t rank, const struct trawl_table *table, struct trawl_error *err)
 {
-	static const char *const headers[] = { "type", "time ms", "percent" };
+	static const char *const headers[] = { "type", TW_COL_TIME_MS, "percent" };
 	const struct rank whose = { threads, channels };
 	size_t columns[3], rows = trawl_table_rows(table), row, i;
 
@@ -290,13 +290,13 @@ static const struct trawl_column all_columns[] = {
 	[CHANNEL_CONFIG] = TW_TEXT("channel_config", 12, "the same as a name"),
 	[NUM_RANKS] = TW_INTEGER("num_ranks", 10, RANKS_MEANING),
 	[TYPE] = TW_TEXT("type", 20, "which time of the GPU"),
-	[TIME] = TW_MEAN_MS("time ms", 12,
+	[TIME] = TW_MEAN_MS(TW_COL_TIME_MS, 12,
 			    "mean over the ranks; a geometric one is of those above 0"),
 	[PERCENT] =
 		TW_PERCENT_2("percent", 10, "mean over the ranks of its share of their total time"),
 	[RANKS_USED] = TW_INTEGER("ranks_used", 10, "ranks that have this type"),
-	[TIME_MIN] = TW_MEAN_MS("time ms_min", 12, "least of a rank"),
-	[TIME_MAX] = TW_MEAN_MS("time ms_max", 12, "largest of a rank"),
+	[TIME_MIN] = TW_MEAN_MS(TW_COL_TIME_MS_MIN, 12, "least of a rank"),
+	[TIME_MAX] = TW_MEAN_MS(TW_COL_TIME_MS_MAX, 12, "largest of a rank"),
 	[TIME_STD] = TW_MEAN_MS("time ms_std", 12, "sample standard deviation over the ranks"),
 	[WORST_RANK] =
 		TW_INTEGER("worst_rank", 10, "the rank with the largest, the first of equals"),

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "table/columns.h"
 #include "text/scan.h"
 
 #include <math.h>
@@ -102,9 +103,9 @@ static void read_pair(struct reading *r)
 		/* A name that is cut off is none. */
 		if (read_text(r) && r->text.len && !r->text.failed)
 			r->current = find_kernel(r, r->text.ptr);
-	} else if (!strcmp(key, "total_duration_us")) {
+	} else if (!strcmp(key, TW_COL_TOTAL_DURATION_US)) {
 		r->total_us = read_number(value);
-	} else if (!strcmp(key, "mean_duration_us")) {
+	} else if (!strcmp(key, TW_COL_MEAN_DURATION_US)) {
 		r->mean_us = read_number(value);
 	} else if (!strcmp(key, "count")) {
 		r->count = read_number(value);

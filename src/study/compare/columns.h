@@ -1,0 +1,20 @@
+/* Headers of what a comparison gives, for those who show it. */
+#ifndef TW_STUDY_COMPARE_COLUMNS_H
+#define TW_STUDY_COMPARE_COLUMNS_H
+
+#define TW_COL_BASELINE_MS "baseline ms"
+#define TW_COL_BEST_CONFIGURATION "best configuration"
+#define TW_COL_BEST_OF "best of"
+#define TW_COL_BEST_TOTAL_MS "best total ms"
+#define TW_COL_DIFFERENCE_MS "difference ms"
+#define TW_COL_FASTER "faster (%)"
+#define TW_COL_IN_BOTH "in both"
+#define TW_COL_NOISE_MS "noise ms"
+#define TW_COL_ONLY_HERE "only here"
+#define TW_COL_OTHERS_DIFFERENCE_MS "others difference ms"
+#define TW_COL_TEST_CONFIGURATION "test configuration"
+#define TW_COL_TEST_MS "test ms"
+#define TW_COL_TOTAL_MS "total ms"
+#define TW_COL_WORST_CONFIGURATION "worst configuration"
+
+#endif
