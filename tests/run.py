@@ -115,11 +115,16 @@ class Job:
             match = TAP.match(line)
             if match:
                 found.append(self.tap_line(*match.groups()))
+            elif line.startswith("# golden updated"):
+                print(line[2:])
+            elif line.startswith("# ") and found and found[-1].state == "failed":
+                # cmocka 1.1.5 gives the reason after the failure.
+                found[-1].reason += line[1:]
             elif re.match(r"^1\.\.\d+", line):
                 plan = (plan or 0) + int(line[3:].split()[0])
         failed = [o for o in found if o.state == "failed"]
         for o in failed:
-            # cmocka says why on stderr, as comment lines.
+            # Other versions of cmocka write it to stderr.
             o.reason = o.reason or tail("", err)
         if status != 0 and not failed:
             found.append(Outcome(self.name, "failed", f"exit {status}: {tail(out, err)}"))

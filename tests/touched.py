@@ -10,6 +10,8 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 GROUPS = ("cli", "golden", "property")
+# Folders whose changes show in kept output.
+SHOWN = {"analysis", "model", "render", "cli"}
 # What reports on a trace, where no test is named after what has changed.
 OTHERWISE = "cli/test_cases_kineto"
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
@@ -62,11 +64,16 @@ def touched_by_file(path, programs, modules):
     name = stem.removeprefix("cmd_")
     words = (name, name.partition("_")[0])
     units |= {n for n in programs if any(is_named_after(n, w) for w in words)}
+    kept = {"golden/test_golden"} if SHOWN & set(folders) else set()
+    if "analysis" in folders:
+        # The file of a table has the table's name, by which tests find it.
+        units |= {p.stem for p in TESTS.glob("unit/test_*.c")
+                  if f'"{stem}"' in p.read_text(encoding="utf-8")}
     for word in (*words, *reversed(folders)):
         named = {m for m in modules if is_named_after(m, word)}
         if named:
-            return units, named
-    return units, {OTHERWISE}
+            return units, named | kept
+    return units, {OTHERWISE} | kept
 
 
 def touched(name):

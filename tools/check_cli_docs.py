@@ -4,7 +4,8 @@
 usage: tools/check_cli_docs.py TRAWL_PROGRAM
 
 - What tools/gen_cli_docs.py writes is current, and groff takes the manual page without a warning.
-- In docs/CLI.md each table of options under a command's heading has its own options, and no others;
+- docs/CLI.md has a section for each command and names it in its first table; each table of options
+  under a command's heading has its own options, and no others;
   options that several commands share are in some table.
 - bash, zsh and fish offer what a command has; a shell that is not there is named, and not tried.
 
@@ -39,6 +40,11 @@ def documented():
 def check_lists(commands, stages):
     in_document = documented()
     anywhere = set().union(*in_document.values())
+    for name in sorted({c.name for c in commands} - {"help"}):
+        if name not in in_document:
+            yield f"docs/CLI.md: no section '## {name}'"
+        if f"[`{name}" not in CLI.read_text().partition("\n## ")[0]:
+            yield f"docs/CLI.md: the list of commands lacks '{name}'"
     for heading in [c.name for c in commands] + ["sweep"]:
         members = stages if heading == "sweep" else [c for c in commands if c.name == heading]
         has = {f for c in members for f in c.flags()}

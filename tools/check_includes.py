@@ -44,7 +44,7 @@ ALLOWED = {
     "render": "base text os io json data table",
     "book": "base text os table render",
     "standalone": "base text os io json data table store derive model analysis findings render",
-    "job/set": "base text os data store derive analysis table",
+    "job/set": "base text os data store trace derive analysis table",
     "job/match": "base text os job/set",
     "job/clocks": "base data job/set job/match",
     "job/collectives": "base text analysis job/set job/match job/clocks",

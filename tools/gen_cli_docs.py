@@ -12,6 +12,8 @@ import re
 import subprocess
 import sys
 
+from built import require_current
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAN = ROOT / "docs/man/trawl.1"
 COMPLETIONS = ROOT / "completions"
@@ -351,7 +353,9 @@ def main(argv):
     check = "--check" in argv
     programs = [a for a in argv if not a.startswith("-")]
     stale = 0
-    for path, text in made_files((programs or [str(ROOT / "build/release/trawl")])[0]).items():
+    program = (programs or [str(ROOT / "build/release/trawl")])[0]
+    require_current(program)
+    for path, text in made_files(program).items():
         if path.exists() and path.read_text() == text:
             continue
         stale += 1

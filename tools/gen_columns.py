@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+from built import require_current
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLUMNS = ROOT / "docs/COLUMNS.md"
 CLI = ROOT / "docs/CLI.md"
@@ -214,8 +216,7 @@ NEEDS_EXPORT = 8
 def declarations(build):
     """What the lister prints, a list of fields a line."""
     library = build / "libtrawl.a"
-    if not library.exists():
-        sys.exit(f"gen_columns: {library} is not built: ./dev build release")
+    require_current(build / "trawl")
     with tempfile.TemporaryDirectory(prefix="trawl-columns-") as place:
         source, program = pathlib.Path(place, "list.c"), pathlib.Path(place, "list")
         source.write_text(LISTER)

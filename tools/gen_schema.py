@@ -19,6 +19,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/cli")]
 import test_schema  # noqa: E402
+from built import require_current  # noqa: E402
+from support import TRAWL  # noqa: E402
 
 SCHEMA = ROOT / "schema"
 
@@ -63,6 +65,8 @@ def collect():
     suite = unittest.defaultTestLoader.loadTestsFromTestCase(Shown)
     result = unittest.TestResult()
     suite.run(result)
+    for _, trace in result.errors:
+        sys.exit(f"gen_schema: a case of tests/cli/test_schema.py fails:\n{trace}")
     return result.testsRun
 
 
@@ -131,6 +135,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ap.add_argument("--check", action="store_true")
     options = ap.parse_args()
+    require_current(TRAWL)
     if not collect():
         sys.exit("gen_schema: tests/cli/test_schema.py has no cases")
     stale = 0

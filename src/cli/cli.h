@@ -143,9 +143,9 @@ struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t mos
 int cli_draw_roofline(const struct trawl_report *report, const struct trawl_trace *trace,
 		      const char *path, struct trawl_error *err) TRAWL_MUST_CHECK;
 
-extern const struct cli_command cli_report, cli_analyze, cli_prepare, cli_category, cli_check,
-	cli_model, cli_platforms, cli_collectives, cli_merge, cli_nsys, cli_sweep, cli_compare,
-	cli_replay;
+#define CLI_COMMAND(name) extern const struct cli_command cli_command_##name;
+#include "cli/commands.def"
+#undef CLI_COMMAND
 /* The commands of `sweep`. */
 const struct cli_command *const *cli_sweep_stages(size_t *count);
 

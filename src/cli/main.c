@@ -18,9 +18,10 @@ static const struct cli_command help = {
 };
 
 static const struct cli_command *const commands[] = {
-	&cli_report, &cli_analyze,   &cli_prepare,     &cli_category, &cli_check,
-	&cli_model,  &cli_platforms, &cli_collectives, &cli_merge,    &cli_nsys,
-	&cli_sweep,  &cli_compare,   &cli_replay,      &help,
+#define CLI_COMMAND(name) &cli_command_##name,
+#include "cli/commands.def"
+#undef CLI_COMMAND
+	&help,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -78,7 +79,7 @@ static int show_commands(const struct cli_command *self, int argc, char **argv)
 	if (!strcmp(argv[1], "--options"))
 		return list_options();
 	command = find_command(argv[1]);
-	if (command && command == &cli_sweep && argc == 3) {
+	if (command && command == &cli_command_sweep && argc == 3) {
 		/* A stage has options of its own. */
 		stage[0] = argv[1];
 		stage[1] = argv[2];

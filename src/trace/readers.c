@@ -16,18 +16,18 @@ static bool is_stdin(const char *path)
 	return path[0] == '-' && !path[1];
 }
 
-/* Exports that were interrupted have no header, but the name of a database. */
-static bool has_database_name(const char *path)
+static bool ends_in(const char *path, const char *const *endings)
 {
-	static const char *const endings[] = { ".sqlite", ".sqlite3", ".db" };
-	size_t len = strlen(path), i;
+	size_t len = strlen(path);
 
-	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (len > strlen(endings[i]) &&
-		    !strcasecmp(path + len - strlen(endings[i]), endings[i]))
+	for (; *endings; endings++)
+		if (len > strlen(*endings) && !strcasecmp(path + len - strlen(*endings), *endings))
 			return true;
 	return false;
 }
+
+/* Exports that were interrupted have no header, but the name of a database. */
+static const char *const database_endings[] = { ".sqlite", ".sqlite3", ".db", NULL };
 
 /* Whether a file is a database, or should be one by its name and is nothing at all. */
 static bool is_database(const char *path)
@@ -44,7 +44,7 @@ static bool is_database(const char *path)
 		return true;
 	for (i = 0; i < got && !head[i]; i++)
 		;
-	return i == got && has_database_name(path);
+	return i == got && ends_in(path, database_endings);
 }
 
 static int read_database(struct trawl_trace *trace, const char *path,
@@ -76,10 +76,12 @@ static int read_text(struct trawl_trace *trace, const char *path,
 	return status;
 }
 
+static const char *const export_endings[] = { ".sqlite", NULL };
+
 const struct tw_reader tw_nsys_reader = {
 	.name = "Nsight Systems export",
-	.by_path = true,
 	.by_process = true,
+	.endings = export_endings,
 	.is_it = is_database,
 	.read = read_database,
 };
@@ -90,8 +92,11 @@ static bool is_anything(const char *path)
 	return true;
 }
 
+static const char *const json_endings[] = { ".json", ".json.gz", ".json.zst", NULL };
+
 const struct tw_reader tw_kineto_reader = {
 	.name = "Kineto JSON",
+	.endings = json_endings,
 	.is_it = is_anything,
 	.read = read_text,
 };
@@ -105,6 +110,28 @@ const struct tw_reader *tw_reader_of(const char *path)
 	while (!readers[i]->is_it(path))
 		i++;
 	return readers[i];
+}
+
+#define READERS (sizeof(readers) / sizeof(readers[0]))
+
+bool tw_reader_takes_name(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < READERS; i++)
+		if (name[0] != '.' && ends_in(name, readers[i]->endings))
+			return true;
+	return false;
+}
+
+void tw_reader_list_endings(struct tw_str *out)
+{
+	const char *const *ending;
+	size_t i;
+
+	for (i = READERS; i--;)
+		for (ending = readers[i]->endings; *ending; ending++)
+			tw_str_addf(out, "%s%s", out->len ? ", " : "", *ending);
 }
 
 bool trawl_nsys_is_export(const char *path)

@@ -3,6 +3,7 @@ import copy
 import csv
 import json
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -61,6 +62,17 @@ class Schema(Case):
         done = subprocess.run([sys.executable, ROOT / "tools/gen_schema.py", "--check"],
                               capture_output=True, text=True)
         self.assertEqual((done.stdout, done.stderr, done.returncode), ("", "", 0))
+
+    def test_documents_have_schemas(self):
+        printed = set()
+        for source in (ROOT / "src/cli").rglob("*.c"):
+            for call in re.findall(r"\b(?:cli_print_tables?|tw_render)\(([^;]*)\);",
+                                   source.read_text()):
+                printed |= set(re.findall(r'"([a-z_]+)"', call))
+        self.assertLessEqual({"report", "compare", "models"}, printed)
+        self.assertEqual(printed - {*SCHEMAS}, set())
+        self.assertEqual({*SCHEMAS}, {*json.loads((ROOT / "schema/documents.json").read_text()),
+                                      "sweep_run"})
 
     def test_collectives_fit(self):
         text = self.collectives_document()

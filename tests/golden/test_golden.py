@@ -32,7 +32,7 @@ class Golden(Case):
         self.assertEqual(sorted({*produced} - new), sorted(kept), f"{group}: other files than kept")
         for name in sorted(kept):
             if kept[name] != produced[name]:
-                self.fail(f"{group}/{name} differs:\n"
+                self.fail(f"{group}/{name} differs (wanted: ./dev test --update-golden):\n"
                           + self.difference(kept[name], produced[name]))
         return None
 

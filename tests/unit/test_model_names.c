@@ -135,6 +135,32 @@ static bool has_operation(const char *name)
 	return false;
 }
 
+static bool is_model(const char *name)
+{
+	const struct tw_model *const *family, *model;
+
+	for (family = tw_families; *family; family++)
+		for (model = *family; model->name; model++)
+			if (!strcmp(model->name, name))
+				return true;
+	return false;
+}
+
+/* A name that is misspelt in data/op_models.tsv. */
+static void operations_have_models(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < tw_op_model_count; i++)
+		if (!is_model(tw_op_models[i].model))
+			fail_msg("%s: no model %s", tw_op_models[i].op, tw_op_models[i].model);
+	for (i = 0; i < tw_op_model_pattern_count; i++)
+		if (!is_model(tw_op_model_patterns[i].model))
+			fail_msg("%s: no model %s", tw_op_model_patterns[i].op,
+				 tw_op_model_patterns[i].model);
+}
+
 /* All but those that go by rows of other data, which names of operations lead to. */
 static void models_have_operations(void **state)
 {
@@ -154,6 +180,7 @@ int main(void)
 		cmocka_unit_test(models_are_found),
 		cmocka_unit_test(names_are_unique),
 		cmocka_unit_test(models_have_operations),
+		cmocka_unit_test(operations_have_models),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "derive/derived.h"
 #include "edges.h"
 #include "event_list.h"
+#include "table/table.h"
 #include "traces.h"
 #include "trawl/report.h"
 
@@ -652,9 +653,9 @@ static void test_kernel_over_several_windows(void **state)
 	assert_int_equal(trawl_table_cell(table, 0, 5).integer, 1);	     /* count */
 	table = trawl_report_find(report, "streams");
 	assert_non_null(table);
-	assert_int_equal(trawl_table_cell(table, 0, 6).integer, 200 * 1000);  /* busy */
-	assert_int_equal(trawl_table_cell(table, 0, 9).integer, 150 * 1000);  /* first start */
-	assert_int_equal(trawl_table_cell(table, 0, 10).integer, 550 * 1000); /* last end */
+	assert_int_equal(tw_table_cell(table, 0, "busy (ms)").integer, 200 * 1000);
+	assert_int_equal(tw_table_cell(table, 0, "first start (µs)").integer, 150 * 1000);
+	assert_int_equal(tw_table_cell(table, 0, "last end (µs)").integer, 550 * 1000);
 	table = trawl_report_find(report, "reconciliation");
 	assert_non_null(table);
 	assert_int_equal(trawl_table_cell(table, 3, 1).integer, 200 * 1000); /* unlinked */

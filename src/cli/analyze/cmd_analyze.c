@@ -120,7 +120,7 @@ static int analyze(const struct cli_command *command, int argc, char **argv)
 	return analyse_here(a);
 }
 
-const struct cli_command cli_analyze = {
+const struct cli_command cli_command_analyze = {
 	"analyze",
 	"[TRACE]",
 	"the standalone analysis: what is worth changing, and why",

@@ -103,7 +103,7 @@ static int category(const struct cli_command *command, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cli_category = {
+const struct cli_command cli_command_category = {
 	"category",
 	"NAME DIR",
 	"the analysis of one category, on prepared data",

@@ -92,7 +92,7 @@ static int prepare(const struct cli_command *command, int argc, char **argv)
 	return cli_report_end(&made, status);
 }
 
-const struct cli_command cli_prepare = {
+const struct cli_command cli_command_prepare = {
 	"prepare",
 	"TRACE",
 	"the data of a standalone analysis, by category of operations",

@@ -117,7 +117,7 @@ static int replay(const struct cli_command *command, int argc, char **argv)
 	return write_packages(argv[0], &c.names, c.common.format);
 }
 
-const struct cli_command cli_replay = {
+const struct cli_command cli_command_replay = {
 	"replay",
 	"DIR",
 	"packages with which operations can be run again elsewhere",

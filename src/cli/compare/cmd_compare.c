@@ -297,7 +297,7 @@ static int compare(const struct cli_command *command, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cli_compare = {
+const struct cli_command cli_command_compare = {
 	"compare",
 	"A B",
 	"two sweeps, reports or traces: what got faster, what slower, and noise",

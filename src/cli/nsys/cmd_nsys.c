@@ -334,7 +334,7 @@ static int nsys(const struct cli_command *command, int argc, char **argv)
 	return status >= 0 ? status : query->run(&n, query, count - 1, argv + 1);
 }
 
-const struct cli_command cli_nsys = {
+const struct cli_command cli_command_nsys = {
 	"nsys",
 	"QUERY FILE",
 	"queries on an export of Nsight Systems",

@@ -163,7 +163,7 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 	return status == CLI_DONE ? loaded : status;
 }
 
-const struct cli_command cli_collectives = {
+const struct cli_command cli_command_collectives = {
 	"collectives",
 	"RANKS",
 	"collectives over all ranks: who waits for whom, and how long",

@@ -253,7 +253,7 @@ static int merge(const struct cli_command *command, int argc, char **argv)
 	return merge_ranks(&m, (const char *const *)argv, (size_t)count);
 }
 
-const struct cli_command cli_merge = {
+const struct cli_command cli_command_merge = {
 	"merge",
 	"RANKS",
 	"one timeline of all ranks of a job, for Perfetto",

@@ -76,7 +76,7 @@ static int run_stage(const struct cli_command *command, int argc, char **argv)
 	return stage->run(stage, argc - 1, argv + 1);
 }
 
-const struct cli_command cli_sweep = {
+const struct cli_command cli_command_sweep = {
 	"sweep",
 	"STAGE DIR",
 	"configurations of a training run side by side, in stages",

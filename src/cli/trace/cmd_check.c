@@ -172,7 +172,7 @@ static int check(const struct cli_command *command, int argc, char **argv)
 	return status ? status : combine(&c, worst, count);
 }
 
-const struct cli_command cli_check = {
+const struct cli_command cli_command_check = {
 	"check",
 	"TRACE...",
 	"what is odd in a trace: repairs, losses, suspect events",

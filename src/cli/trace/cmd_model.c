@@ -327,7 +327,7 @@ static int model(const struct cli_command *command, int argc, char **argv)
 	return model_call(command, &c);
 }
 
-const struct cli_command cli_model = {
+const struct cli_command cli_command_model = {
 	"model",
 	"OP",
 	"how much work an operation is, without a trace",

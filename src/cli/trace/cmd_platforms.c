@@ -297,7 +297,7 @@ static int platforms(const struct cli_command *command, int argc, char **argv)
 	return count ? show_one(argv[0], common.format) : list_all(common.format);
 }
 
-const struct cli_command cli_platforms = {
+const struct cli_command cli_command_platforms = {
 	"platforms",
 	"[NAME]",
 	"known GPUs, their bandwidth and peaks",

@@ -251,7 +251,7 @@ static int report(const struct cli_command *command, int argc, char **argv)
 	return cli_report_ranks(r, &c.ranks, arguments, (size_t)count, c.top_ops);
 }
 
-const struct cli_command cli_report = {
+const struct cli_command cli_command_report = {
 	"report",
 	"TRACE...",
 	"performance report: where the GPU time went",

@@ -237,7 +237,7 @@ int tw_peek_file(struct tw_peek *peek, const char *path, const struct trawl_allo
 
 	*peek = (struct tw_peek){ .rank = -1, .world_size = -1, .base_time_ns = TRAWL_TIME_NONE };
 	/* What can be read but once is left to who reads it. */
-	if (tw_reader_of(path)->by_path ||
+	if (tw_reader_of(path) != &tw_kineto_reader ||
 	    (!stat(path, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
 		peek->is_trace = true;
 		status = tw_file_open(path, &fd, err);

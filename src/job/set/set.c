@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "base/order.h"
 #include "os/file.h"
+#include "trace/reader.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -183,22 +184,6 @@ static int add_file(struct tw_rank_set *set, const char *path, const struct stat
 	return 0;
 }
 
-static bool has_trace_name(const char *name)
-{
-	static const char *const endings[] = { ".json", ".json.gz", ".json.zst", ".sqlite" };
-	size_t len = strlen(name), i;
-
-	if (name[0] == '.')
-		return false;
-	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		size_t n = strlen(endings[i]);
-
-		if (len > n && !strcasecmp(name + len - n, endings[i]))
-			return true;
-	}
-	return false;
-}
-
 /* Where results are written by default, and what is hidden, has no traces of the job. */
 static bool is_passed_over(const FTSENT *entry)
 {
@@ -216,7 +201,7 @@ static int add_entry(struct tw_rank_set *set, FTS *walk, FTSENT *entry, struct t
 			fts_set(walk, entry, FTS_SKIP);
 		return 0;
 	case FTS_F:
-		return has_trace_name(entry->fts_name) ?
+		return tw_reader_takes_name(entry->fts_name) ?
 			       add_file(set, entry->fts_path, entry->fts_statp, false, err) :
 			       0;
 	case FTS_DNR:
@@ -315,6 +300,19 @@ static int compare_places(const void *a, const void *b)
 	return compare_identity(x, y) ?: TW_ORDER_BY(y, x, name_rank) ?: TW_COMPARE(x, y);
 }
 
+static int no_traces(const struct tw_rank_set *set, const char *directory, struct trawl_error *err)
+{
+	struct tw_str endings;
+	int status;
+
+	tw_str_init(&endings, set->allocator);
+	tw_reader_list_endings(&endings);
+	status = trawl_error_set(err, TRAWL_ENODATA, "no traces (%s) in directory '%s'",
+				 endings.failed ? "" : endings.ptr, directory);
+	tw_str_release(&endings);
+	return status;
+}
+
 /*
  * The same file given twice, or under several names, is one file, at its first place; but names of
  * several ranks make it one for each, and then one that tells none adds nothing.
@@ -391,10 +389,7 @@ static int add_arguments(struct tw_rank_set *set, const char *const *arguments, 
 			      compare_files);
 	}
 	if (!status && !set->count)
-		status = trawl_error_set(
-			err, TRAWL_ENODATA,
-			"no traces (.json, .json.gz, .json.zst, .sqlite) in directory '%s'",
-			count ? arguments[0] : ".");
+		status = no_traces(set, count ? arguments[0] : ".", err);
 	return status ? status : drop_repeated(set, err);
 }
 
