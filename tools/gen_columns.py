@@ -25,7 +25,9 @@ CLI = ROOT / "docs/CLI.md"
 BEGIN = "<!-- kinds: written by tools/gen_columns.py -->"
 END = "<!-- end of kinds -->"
 TYPES = ("text", "integer", "decimal", "real", "id")
-LIBRARIES = ("-lisal", "-lzstd", "-lxlsxwriter", "-lm", "-pthread")
+# What a program of the library's archive needs besides.
+LIBRARIES = re.search(r"^Libs.private: (.*)$", (ROOT / "cmake/trawl.pc.in").read_text(),
+                      re.M)[1].split()
 
 LISTER = r"""
 #include "analysis/analysis.h"
