@@ -305,6 +305,7 @@ def check_jobs(builds, full):
     release = next((b for b in builds if b.name == "release"), None)
     tools = ROOT / "tools"
     yield Job("check includes", [sys.executable, tools / "check_includes.py"])
+    yield Job("check headers of columns", [sys.executable, tools / "measure.py", "--check"])
     yield Job("check circles", [sys.executable, tools / "check_circles.py"])
     yield Job("check circles can fail", [sys.executable, tools / "check_circles.py", "--self-test"])
     yield Job("check includes can fail", [sys.executable, tools / "check_includes.py",

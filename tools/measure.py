@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Measures how much there is to read, and how often a fact is written.
 
-usage: tools/measure.py [--root DIR] [--headers]
+usage: tools/measure.py [--root DIR] [--headers | --check]
 
 Lines of src/ by module, without what is generated; lines of schema/ by hand; folders by number of
 sources; headers of columns that stand as string literals outside of declarations (--headers lists
-them). Headers that are one plain lower-case word are not counted: they are words of many things.
+them, --check prints only these and exits with 1 where there are some). Headers that are one plain lower-case word are not counted: they are words of many things.
 """
 import argparse
 import collections
 import itertools
 import pathlib
 import re
+import sys
 
 DECLARED = re.compile(
     r"\b(?:TW_(?:TEXT|ID|INTEGER|NS|US|MS|MEAN_US|MEAN_MS|PERCENT_1|PERCENT_2|REAL|DECIMAL)"
@@ -22,6 +23,7 @@ NAMED = re.compile(r'#define TW_(?:COL|LABEL)_\w+ ("(?:\\.|[^"\\])*")')  # src/t
 UNITS = {"%", "TB/s", "GB/s"}
 # Names that traces have for arguments and threads, whatever tables call them.
 OF_TRACES = ("src/store/keys.def", "src/job/merge/", "src/trace/", "src/standalone/")
+LABELS = "src/render/charts/"  # of axes
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 BY_HAND = ("documents.json", "trawl.sweep_run-1.json")
@@ -62,8 +64,15 @@ def main():
     parser.add_argument("--root", type=pathlib.Path,
                         default=pathlib.Path(__file__).resolve().parent.parent)
     parser.add_argument("--headers", action="store_true")
+    parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     texts = sources(args.root)
+    literals = [(p.relative_to(args.root), h) for p, h in header_literals(texts)
+                if not str(p.relative_to(args.root)).startswith((*OF_TRACES, LABELS))]
+    if args.check:
+        for path, header in literals:
+            print(f'{path}: "{header}" is the header of a column: src/table/columns.h names it')
+        return 1 if literals else 0
     counts = lines_by_module(args.root, texts)
     for module, count in sorted(counts.items()):
         print(f"{count:7} src/{module}")
@@ -73,14 +82,13 @@ def main():
     folders = collections.Counter(p.parent for p in texts)
     print(f"{max(folders.values()):7} sources in the largest folder, "
           f"{folders.most_common(1)[0][0].relative_to(args.root)}")
-    literals = [(p, h) for p, h in header_literals(texts)
-                if not str(p.relative_to(args.root)).startswith(OF_TRACES)]
     if args.headers:
         for path, header in literals:
-            print(f"{path.relative_to(args.root)}: {header}")
+            print(f"{path}: {header}")
     print(f"{len(literals):7} headers of columns as literals elsewhere, "
           f"{len({h for _, h in literals})} different ones (src/standalone not counted)")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -6,6 +6,7 @@
 #define TW_TABLE_COLUMNS_H
 
 #define TW_COL_BARRIER_NS "barrier_ns"
+#define TW_COL_BUSY_TIME_MS "busy_time ms"
 #define TW_COL_CATEGORIES "Categories"
 #define TW_COL_CATEGORY_OF_KERNEL "Kernel category"
 #define TW_COL_CAUSED_WAIT_PERCENT "caused wait (%)"
@@ -13,6 +14,7 @@
 #define TW_COL_COLLECTIVE_ID "collective_id"
 #define TW_COL_COLLECTIVE_NAME "Collective name"
 #define TW_COL_COMM_NS "comm_ns"
+#define TW_COL_COMPUTATION_TIME_MS "computation_time ms"
 #define TW_COL_COMPUTE_SPEC "Compute Spec"
 #define TW_COL_COMPUTING_US "computing (us)"
 #define TW_COL_COMP_NS "comp_ns"
@@ -28,6 +30,8 @@
 #define TW_COL_DUR_NS "dur_ns"
 #define TW_COL_DUR_SUM "dur_sum"
 #define TW_COL_EXPOSED_COMMUNICATION_MS "exposed communication (ms)"
+#define TW_COL_EXPOSED_COMM_TIME_MS "exposed_comm_time ms"
+#define TW_COL_EXPOSED_MEMCPY_TIME_MS "exposed_memcpy_time ms"
 #define TW_COL_EXPOSED_NS "exposed_ns"
 #define TW_COL_FIRST_EVENT "first_event"
 #define TW_COL_FIRST_START_NS "first_start_ns"
@@ -36,6 +40,7 @@
 #define TW_COL_GFLOPS "GFLOPS"
 #define TW_COL_GPU_TIME_MS "GPU time (ms)"
 #define TW_COL_HOST_TIME_MS "host time (ms)"
+#define TW_COL_IDLE_TIME_MS "idle_time ms"
 #define TW_COL_INPUT_DIMS "Input Dims"
 #define TW_COL_INPUT_DIMS_FIRST "Input Dims_first"
 #define TW_COL_INPUT_STRIDES "Input Strides"

@@ -9,7 +9,7 @@
 static const struct trawl_column columns[] = {
 	TW_TEXT("category", 20, "name, as its files have it", .values = "!~^[a-z0-9_]+$"),
 	TW_INTEGER("operations", 10, "by name and arguments", .values = "!>=0"),
-	TW_MEAN_MS("time", 12, "kernel time", .values = ">=0"),
+	TW_MEAN_MS("time", 12, "sum of its kernels' durations", .values = ">=0"),
 	TW_PERCENT_2("of compute", 10, "kernel time to the computing time", .values = ">=0"),
 	TW_TEXT("skill", 24, "what analyses it", .values = "!"),
 };

@@ -171,10 +171,10 @@ static const struct tw_table_spec rank_spec =
 /* The column of rank_timeline that each is. */
 static const char *const rank_from[] = {
 	[RANK] = "rank",
-	[COMPUTING] = "computation_time ms",
-	[EXPOSED] = "exposed_comm_time ms",
-	[COPIES] = "exposed_memcpy_time ms",
-	[IDLE] = "idle_time ms",
+	[COMPUTING] = TW_COL_COMPUTATION_TIME_MS,
+	[EXPOSED] = TW_COL_EXPOSED_COMM_TIME_MS,
+	[COPIES] = TW_COL_EXPOSED_MEMCPY_TIME_MS,
+	[IDLE] = TW_COL_IDLE_TIME_MS,
 	[TOTAL] = TW_COL_TOTAL_TIME_MS,
 };
 
@@ -231,7 +231,7 @@ static struct trawl_table *make_spread(const struct trawl_table *sums,
 
 	count = choose_ranks(sums, timelines, shown);
 	for (i = 0; table && i < count; i++) {
-		int64_t busy = tw_table_cell(timelines, shown[i].row, "busy_time ms").integer;
+		int64_t busy = tw_table_cell(timelines, shown[i].row, TW_COL_BUSY_TIME_MS).integer;
 		int64_t total = tw_table_cell(timelines, shown[i].row, rank_from[TOTAL]).integer;
 		size_t row = tw_table_add_row(table);
 

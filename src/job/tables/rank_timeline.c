@@ -8,11 +8,11 @@ enum { RANK, COMPUTE, EXPOSED_COMM, EXPOSED_COPY, BUSY, IDLE, TOTAL, COMM, COPY 
 
 static const struct trawl_column columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
-	[COMPUTE] = TIME("computation_time ms", "computing"),
-	[EXPOSED_COMM] = TIME("exposed_comm_time ms", "communicating while nothing computes"),
-	[EXPOSED_COPY] = TIME("exposed_memcpy_time ms", "copying while there is neither"),
-	[BUSY] = TIME("busy_time ms", "doing anything"),
-	[IDLE] = TIME("idle_time ms", "doing nothing"),
+	[COMPUTE] = TIME(TW_COL_COMPUTATION_TIME_MS, "computing"),
+	[EXPOSED_COMM] = TIME(TW_COL_EXPOSED_COMM_TIME_MS, "communicating while nothing computes"),
+	[EXPOSED_COPY] = TIME(TW_COL_EXPOSED_MEMCPY_TIME_MS, "copying while there is neither"),
+	[BUSY] = TIME(TW_COL_BUSY_TIME_MS, "doing anything"),
+	[IDLE] = TIME(TW_COL_IDLE_TIME_MS, "doing nothing"),
 	[TOTAL] = TIME(TW_COL_TOTAL_TIME_MS, "from first start to last end"),
 	[COMM] = TIME("total_comm_time ms", "communicating"),
 	[COPY] = TIME("total_memcpy_time ms", "copying"),
