@@ -47,7 +47,7 @@ class TestTimeline(Tool):
         self.assertEqual(rows, [["5", "0", "10", "6", "3", "1", "0.16666666666666666"]])
 
     def test_ranges_are_a_list(self):
-        self.write(json.dumps({"step": 4, "profile": {"ranges": {"a": RANGES[0]}}}) + "\n" +
+        self.write(json.dumps({"step": 6, "profile": {"ranges": {"a": RANGES[0]}}}) + "\n" +
                    line(5, *RANGES))
         done, rows = self.rows()
         self.assertEqual([r[0] for r in rows], ["5"], done)
