@@ -32,7 +32,7 @@ class Exports(Bench):
     def bare_scan(self):
         sample = run([self.scan, self.export])
         if "cannot be read" in sample.out:
-            sys.exit(f"bench: {self.export} lacks columns of recent exports:\n{sample.out}")
+            sys.exit(f"bench: {self.export} misses columns of recent exports:\n{sample.out}")
         return sample
 
     def query(self, name, *options):

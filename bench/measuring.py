@@ -119,7 +119,7 @@ def markdown(head, rows):
 
 
 def write_markdown(path, bench, command):
-    """Writes what stands between the two lines of a page that name these measurements."""
+    """Writes the part of a page between the two marks of these measurements."""
     ratios = [(w, f"{v:.2f}", t, verdict + (f" ({note})" if note else ""))
               for w, v, t, verdict, note in bench.verdicts()]
     text = "\n".join([f"Machine: {bench.machine()}.", "",

@@ -30,7 +30,7 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Rows, -1: they cannot be read.  The sum keeps the reading from being left out. */
+/* Rows, -1: they cannot be read.  The sum keeps the reading from being optimized away. */
 static long long scan(sqlite3 *db, const char *query, unsigned long long *sum)
 {
 	sqlite3_stmt *statement;

@@ -91,7 +91,7 @@ uint64_t number(od::value value)
 	return 0;
 }
 
-// Keys are compared as they stand in the text: nothing is unescaped or copied.
+// Keys are compared as written: nothing is unescaped or copied.
 void read_args(od::value value, event &e)
 {
 	od::object args;

@@ -26,7 +26,7 @@ def load(trawl, trace, threads):
     if not match:
         sys.exit(f"bench: no timing from {trawl} check --timing:\n{sample.err[-500:]}")
     sample.seconds = float(match[1])
-    # What the program says of itself and what the system says: the larger one counts.
+    # From the program and from the system: the larger one counts.
     sample.peak = max(sample.peak, int(match[2]))
     return sample
 

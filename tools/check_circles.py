@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says which files need each other in a circle.
+"""Shows circular dependencies between files.
 
 usage: tools/check_circles.py [--root DIR] [--most N] [--self-test]
 

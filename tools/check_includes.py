@@ -9,7 +9,7 @@ usage: tools/check_includes.py [--root DIR] [--self-test]
 - Public headers include public and system headers only.
 - A library outside the C library is used by the one module that wraps it.
 - Calls that are never right here: see BANNED; engines that are written once: see ENGINES.
-- Calls that know of time zones stand in files that hold forks meanwhile (os/child.h).
+- Calls that use time zones are in files that block forks meanwhile (os/child.h).
 - A function has at most 100 lines, a file at most 900 (a file of tests 1500), a folder 30 sources.
 
 One line per violation; exit status 0 or 1. --self-test shows that each check can fail.

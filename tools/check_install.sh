@@ -48,7 +48,7 @@ done
 version=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --modversion trawl)
 case $("$prefix/bin/trawl" --version 2>"$work/log") in
 *"$version"*) ;;
-*) bad "trawl --version does not say $version, as trawl.pc does" ;;
+*) bad "trawl --version is not $version, as in trawl.pc" ;;
 esac
 
 flags() {

@@ -23,7 +23,7 @@ field() {
 for library in libc6 libisal2 libzstd1 libxlsxwriter libzip4 libexpat1 libsqlite3-0 libcmark-gfm; do
 	case "$(field Depends)" in
 	*"$library"*) ;;
-	*) bad "Depends lacks $library: $(field Depends)" ;;
+	*) bad "Depends has no $library: $(field Depends)" ;;
 	esac
 done
 cat "$work"/control/p* "$work"/control/triggers 2>"$work/log" | grep -q ldconfig ||
@@ -44,7 +44,7 @@ outside=$(find "$work/root" -mindepth 1 -maxdepth 1 ! -name usr)
 version=$("$work/root/usr/bin/trawl" --version) || bad "the packaged program does not run"
 case $version in
 *"$(field Version)"*) ;;
-*) bad "the program says '$version', the package $(field Version)" ;;
+*) bad "the program has '$version', the package $(field Version)" ;;
 esac
 if grep -q "$(cd "$(dirname "$0")/.." && pwd)" "$work/root/usr/bin/trawl"; then
 	bad "the program holds the path of the machine that built it"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests leave nothing behind: the source tree before and after them is the same, byte for byte.
+# Tests leave no files: the source tree before and after them is the same, byte for byte.
 #
 # usage: tools/check_untracked.sh snapshot FILE    (before)
 #        tools/check_untracked.sh compare FILE     (after)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what the tables of options say: the manual page's commands and options, and completions.
+"""Writes the tables of options as the manual page's commands and options, and completions.
 
 usage: tools/gen_cli_docs.py [--check] [PROGRAM]
 
 PROGRAM is build/release/trawl by default. Writes completions/trawl.bash, completions/_trawl (zsh),
-completions/trawl.fish and, in docs/man/trawl.1, what stands between its marks. With --check writes
+completions/trawl.fish and, in docs/man/trawl.1, the part between its marks. With --check writes
 nothing: a line for each file that is not current, and exit status 1.
 """
 import pathlib
@@ -140,7 +140,7 @@ def made_man(parts):
     for name, part in parts.items():
         begin, end = f'.\\" {name}: {MADE}\n', f'.\\" end of {name}\n'
         if begin not in text or end not in text:
-            sys.exit(f"{MAN}: lacks the marks of {name}")
+            sys.exit(f"{MAN}: has no marks of {name}")
         head, _, rest = text.partition(begin)
         text = head + begin + part + end + rest.partition(end)[2]
     return text

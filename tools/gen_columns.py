@@ -309,7 +309,7 @@ def with_kinds(page, text):
     """The page with the stretch between the marks replaced."""
     pattern = re.compile(re.escape(BEGIN) + r"\n.*?" + re.escape(END), re.S)
     if not pattern.search(page):
-        sys.exit(f"gen_columns: {CLI} lacks the line '{BEGIN}' or '{END}'")
+        sys.exit(f"gen_columns: {CLI} has no line '{BEGIN}' or '{END}'")
     return pattern.sub(lambda _: f"{BEGIN}\n{text}{END}", page)
 
 

@@ -5,7 +5,7 @@ usage: tools/gen_schema.py [--check]
 
 Tables come from the program ($TRAWL, build/release/trawl): the cases of tests/cli/test_schema.py are
 run with `--format schema`, which prints what the columns' declarations allow. Which tables a
-document has, in which order, and what no column can say is in schema/documents.json: sequences of
+document has, in which order, and the rest is in schema/documents.json: sequences of
 tables, "a|b" one of these, "a?" not always there. --check writes nothing and names the files that
 are not current. Exit status 0 or 1.
 """
@@ -96,7 +96,7 @@ def sequence(text, names):
     always = [not slot.endswith("?") for slot in slots]
     slots = [slot.rstrip("?").split("|") for slot in slots]
     least = sum(always) or 1
-    if all(always[:-1]):  # no other can stand in the place of one that is not there
+    if all(always[:-1]):  # no other can replace a missing one
         return {"type": "array", "prefixItems": [one_of(names, slot) for slot in slots],
                 "items": False, "minItems": least}
     return {"type": "array", "items": one_of(names, [n for slot in slots for n in slot]),

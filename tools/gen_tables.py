@@ -62,7 +62,7 @@ def by_operation(table, what):
 
 def op_categories():
     names = {r[1] for r in rows("op_categories", 3)}
-    return at_most(len(names), "TW_MOST_OP_CATEGORY_NAMES") + by_operation("op_categories", "op_category")
+    return at_most(len(names), "TW_MAX_OP_CATEGORY_NAMES") + by_operation("op_categories", "op_category")
 
 
 def op_models():
@@ -108,7 +108,7 @@ def kernel_names():
     table = rows("kernel_names", 5)
     no_duplicates("kernel_names", [r[0] for r in table])
     for pattern in (r[0] for r in table if "^" in r[0][1:]):
-        sys.exit(f"data/kernel_names.tsv: {pattern!r}: ^ stands at the beginning")
+        sys.exit(f"data/kernel_names.tsv: {pattern!r}: ^ must be at the beginning")
     lines = [f"\t{{ {text(p.lower())}, {classes[c]}, {text(collective)}, {text(library)} }},"
              for p, c, collective, library, _ in table]
     return "const struct tw_kernel_name tw_kernel_names[] = {\n" + "\n".join(lines) + \
@@ -244,7 +244,7 @@ def platforms():
     no_duplicates("platforms", [(r[0], r[1], r[2] if r[1] == "device" else "") for r in table])
     names = list(dict.fromkeys(r[0] for r in table))
     if [r[0] for r in table] != sorted((r[0] for r in table), key=names.index):
-        sys.exit("data/platforms.tsv: the facts of a platform stand together")
+        sys.exit("data/platforms.tsv: the facts of a platform must be adjacent")
     lines = []
     for name, key, value, mark, source in table:
         if key == "device":
@@ -306,7 +306,7 @@ def levels():
     known, table = set(facts()), rows("levels", 5)
     ladders = list(dict.fromkeys(r[0] for r in table))
     if [r[0] for r in table] != sorted((r[0] for r in table), key=ladders.index):
-        sys.exit("data/levels.tsv: the rows of a ladder stand together")
+        sys.exit("data/levels.tsv: the rows of a ladder must be adjacent")
     for ladder in ladders:
         if [r[2] for r in table if r[0] == ladder].index("-") != sum(r[0] == ladder for r in table) - 1:
             sys.exit(f"data/levels.tsv: {ladder}: the last row, and only that one, always holds")
@@ -326,7 +326,7 @@ def limits():
         if not re.fullmatch(r"[a-z0-9_]+", name) or not re.fullmatch(r"\d+(\.\d+)?", value) or not unit or not meaning:
             sys.exit(f"data/limits.tsv: {name}: a name, a number, its unit and its meaning are needed")
         if told != "-" and "#" not in told:
-            sys.exit(f"data/limits.tsv: {name}: no # in the words that tell it: {told!r}")
+            sys.exit(f"data/limits.tsv: {name}: no # in the quoted words: {told!r}")
         lines.append(f"/* {unit}: {meaning} */\n#define TW_LIMIT_{name.upper()} {value}\n")
     return "\n".join(lines)
 
@@ -398,7 +398,7 @@ def category_families():
 
 
 def op_arguments():
-    """Rows of one name stay in their order; the arguments of all stand in one array."""
+    """Rows of one name stay in their order; the arguments of all are in one array."""
     table = rows("op_arguments", 3)
     no_duplicates("op_arguments", [(r[0], r[1]) for r in table])
     table.sort(key=lambda r: r[0].encode())
@@ -428,18 +428,18 @@ def report_style():
     with open(os.path.join(ROOT, "data", "report.css"), encoding="utf-8") as f:
         css = f.read()
     if "</" in css or "url(" in css or "@import" in css:
-        sys.exit("data/report.css: it stands inside a page, and loads nothing")
+        sys.exit("data/report.css: it is embedded in a page and must not load anything")
     lines = [f"\t{text(line)}," for line in css.replace("\t", "  ").split("\n")[:-1]]
     return "const char *const tw_report_style[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_report_style_lines = {len(lines)};\n"
 
 
 def page_part(name, file, never):
-    """A file that stands inside a page as it is, by lines, and the hash that lets it."""
+    """A file embedded in a page unchanged, by lines, and its hash for the policy."""
     with open(os.path.join(ROOT, "data", file), encoding="utf-8") as f:
         whole = f.read().replace("\t", "  ")
     if any(word in whole for word in never):
-        sys.exit(f"data/{file}: it stands inside a page, and loads nothing")
+        sys.exit(f"data/{file}: it is embedded in a page and must not load anything")
     lines = whole.split("\n")[:-1]
     digest = hashlib.sha256(("\n" + whole).encode()).digest()
     return f"const char *const tw_{name}[] = {{\n" + "\n".join(f"\t{text(line)}," for line in lines) + \

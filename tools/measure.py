@@ -4,7 +4,7 @@
 usage: tools/measure.py [--root DIR] [--headers | --check]
 
 Lines of src/ by module, without what is generated; lines of schema/ by hand; folders by number of
-sources; headers of columns that stand as string literals outside of declarations (--headers lists
+sources; headers of columns as string literals outside of declarations (--headers lists
 them, --check prints only these and exits with 1 where there are some). Headers that are one plain lower-case word are not counted: they are words of many things.
 """
 import argparse

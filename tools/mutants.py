@@ -1,4 +1,4 @@
-"""Places of C sources where a deliberate error can be made; tools/mutate.py says which kinds."""
+"""Places of C sources where a deliberate error can be made; tools/mutate.py lists the kinds."""
 import bisect
 import re
 
@@ -215,7 +215,7 @@ def clips_in(code):
 
 
 def binary_at(tokens, i):
-    """Whether a sign stands between two operands."""
+    """Whether a sign is between two operands."""
     before = tokens[i - 1]
     return before.lastgroup in ("word", "number") and before[0] not in ("return", "case") or \
         before[0] in (")", "]")
@@ -234,6 +234,6 @@ def other_numbers(text, threshold):
 
 
 def changed(mutant):
-    """What a line of output says of it."""
+    """A line of output for it."""
     before, after = mutant.before(), mutant.after()
     return f"{mutant.kind}: {before}  =>  {after}"

@@ -84,7 +84,7 @@ GROUPS = {
                r"|op_sheets|no_memory)$|cli/test_(cases_kineto|odd_inputs|summary|prepare|nsys_fixtures)$"
                r"|property/test_(oracle|truth|unified|idle_causes)$|reference/test_reference$"),
 }
-# Seconds that a test in Python computes: larger ones tell little more.
+# Seconds that a test in Python computes: larger ones show little more.
 LONGEST = 5.0
 # What ends processes by their numbers: an error there may end others than the test's own.
 NOT_TOUCHED = re.compile(r"study/runs/(process|descendants)\.[ch]$")
@@ -198,7 +198,7 @@ class Compiler:
 # ---- which code a test runs
 
 class Code:
-    """Which calls of the tracing function stand for a line: that of the block it is in."""
+    """The calls of the tracing function for a line: that of the block it is in."""
 
     def __init__(self, link):
         self.library = BUILD / "libtrawl.so"
@@ -332,7 +332,7 @@ def trace_unit(name, place):
                                               TMPDIR=str(place)))
         if not done.returncode:
             return [(name, [time.monotonic() - began] * 2)]
-    print(f"mutate: {name} fails as it is; it is left out", flush=True)
+    print(f"mutate: {name} fails without changes; skipped", flush=True)
     return []
 
 
@@ -346,7 +346,7 @@ def trace_module(name, place):
     lines = done.stdout.splitlines()
     for line in lines:
         if line.startswith("not ok"):
-            print(f"mutate: {line[7:]} fails as it is; it is left out", flush=True)
+            print(f"mutate: {line[7:]} fails without changes; skipped", flush=True)
     passed = (line[3:].split("\t") for line in lines if line.startswith("ok "))
     return [(test, [float(c) for c in cost]) for test, *cost in passed]
 
@@ -484,7 +484,7 @@ def explained():
 
 
 def explained_is_current():
-    """An entry whose code is gone is said."""
+    """An entry whose code is gone is reported."""
     for path, function, before, after in explained():
         file = ROOT / path
         found = file.exists() and any(m.key() == (path, function, before, after) for m in

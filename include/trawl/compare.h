@@ -48,7 +48,7 @@ struct trawl_compare_options {
 	/* Called now and then with bytes of a side's files; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_read, int64_t bytes);
 	void *progress_context;
-	/* Called for what is left out or damaged and, unless `quiet`, for what else is odd. */
+	/* Called for skipped or damaged items and, unless `quiet`, for other defects. */
 	void (*note)(void *context, const char *line);
 	void *note_context;
 	bool quiet;
@@ -69,7 +69,7 @@ TRAWL_API int trawl_compare(struct trawl_comparison **out, const char *const *pa
 			    struct trawl_error *err) TRAWL_MUST_CHECK;
 TRAWL_API void trawl_comparison_free(struct trawl_comparison *comparison);
 
-/* Whether nothing is left out, and the sides have a configuration in common. */
+/* Whether nothing is skipped, and the sides have a configuration in common. */
 TRAWL_API bool trawl_comparison_is_whole(const struct trawl_comparison *comparison);
 
 /* What a side is called. */
@@ -81,7 +81,7 @@ TRAWL_API size_t trawl_comparison_lines(const struct trawl_comparison *compariso
 TRAWL_API const char *trawl_comparison_line(const struct trawl_comparison *comparison,
 					    size_t index);
 
-/* Tables that have something to say, in the order of a workbook. */
+/* Non-empty tables, in the order of a workbook. */
 TRAWL_API size_t trawl_comparison_tables(const struct trawl_comparison *comparison);
 TRAWL_API const struct trawl_table *trawl_comparison_table(
 	const struct trawl_comparison *comparison, size_t index);
@@ -106,7 +106,7 @@ TRAWL_API size_t trawl_comparison_gate(const struct trawl_comparison *comparison
 
 /*
  * A workbook of the tables and, where options.workbook asked for it, of the reports side by side;
- * *tables (may be NULL): how many.  TRAWL_ENODATA when there are none.
+ * *tables (may be NULL): their number.  TRAWL_ENODATA when there are none.
  */
 TRAWL_API int trawl_comparison_write_xlsx(const struct trawl_comparison *comparison,
 					  const char *path, size_t *tables,

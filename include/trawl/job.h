@@ -1,5 +1,5 @@
 /*
- * The ranks of a job, read from a trace each, and what a report says of all of them together.
+ * The ranks of a job, each read from a trace, and a report over all of them.
  *
  *	trawl_job_read(&job, paths, count, NULL, &err);
  *	trawl_job_report_new(&report, job, NULL, &err);
@@ -46,13 +46,13 @@ enum trawl_rank_state {
 struct trawl_rank {
 	int64_t rank;
 	enum trawl_rank_state state;
-	/* Why it is unreadable; TRAWL_EUSAGE: it lacks the step or range that is looked at. */
+	/* Why it is unreadable; TRAWL_EUSAGE: it does not have the selected step or range. */
 	enum trawl_status status;
 	enum trawl_rank_rule rule;
-	int64_t name_rank; /* what the file's name says, -1: nothing */
+	int64_t name_rank; /* from the file's name, -1: none */
 	int64_t told_rank; /* of a merge: what the trace says once it is read, -1: nothing */
 	const char *path;
-	/* "" where nothing is told. */
+	/* "" if unknown. */
 	const char *message; /* why it is skipped, or what is odd in it */
 	const char *host, *device;
 	const char *view; /* what of the trace is looked at, as trawl_report_view() */
@@ -66,7 +66,7 @@ struct trawl_job_options {
 	const struct trawl_report_options *report; /* of each rank; NULL: the defaults */
 	unsigned threads;			   /* 0: one a core */
 	int64_t max_memory;    /* bytes for traces held at once; 0: half of the machine's */
-	int64_t gpus_per_node; /* 0: as the traces tell */
+	int64_t gpus_per_node; /* 0: from the traces */
 	bool as_ranks;	       /* also traces that do not look like ranks of one job */
 	bool strict;	       /* refuse traces in which anything is odd: TRAWL_EFORMAT */
 	/*
@@ -98,7 +98,7 @@ TRAWL_API void trawl_job_free(struct trawl_job *job);
 
 /*
  * Replicas of one program among the paths, each with ranks of its own, are a job each: the first,
- * which owns the others, and the one behind it, NULL: there is none.  What the group is called:
+ * which owns the others, and the one after it, NULL: there is none.  What the group is called:
  * "dp1", NULL where there is only one.
  */
 TRAWL_API const struct trawl_job *trawl_job_next(const struct trawl_job *job);
@@ -115,7 +115,7 @@ TRAWL_API const int64_t *trawl_job_missing(const struct trawl_job *job, size_t *
 /* Whether no rank, and no part of one, is skipped; of several groups asked of the first. */
 TRAWL_API bool trawl_job_is_whole(const struct trawl_job *job);
 
-/* How many ranks the traces say that there are, -1: they do not. */
+/* The number of ranks recorded in the traces, -1: unknown. */
 TRAWL_API int64_t trawl_job_world_size(const struct trawl_job *job);
 /* 0: not known. */
 TRAWL_API int64_t trawl_job_gpus_per_node(const struct trawl_job *job);
@@ -127,9 +127,9 @@ TRAWL_API const char *trawl_job_directory(const struct trawl_job *job);
 /* What is done about clocks that differ. */
 enum trawl_align {
 	TRAWL_ALIGN_AUTO,	 /* collectives where several hosts are found, else base time */
-	TRAWL_ALIGN_COLLECTIVES, /* base time, less what the ends of collectives say */
-	TRAWL_ALIGN_BASE_TIME, /* times of the trace plus its base time, where all ranks tell one */
-	TRAWL_ALIGN_NONE,      /* times as the traces have them */
+	TRAWL_ALIGN_COLLECTIVES, /* base time, minus the offsets from the ends of collectives */
+	TRAWL_ALIGN_BASE_TIME,	 /* times of the trace plus its base time, if all ranks have one */
+	TRAWL_ALIGN_NONE,	 /* times as the traces have them */
 };
 
 struct trawl_job_report_options {
@@ -145,7 +145,7 @@ TRAWL_API void trawl_job_report_options_init(struct trawl_job_report_options *op
 
 /*
  * Holds the ranks against each other: tables of the job (its ranks, the verdict, stragglers,
- * waits) and, behind them, tables of the ranks' reports summed over the ranks.  The job must
+ * waits) and, after them, tables of the ranks' reports summed over the ranks.  The job must
  * outlive the report.  `options` may be NULL.
  */
 TRAWL_API int trawl_job_report_new(struct trawl_job_report **out, const struct trawl_job *job,
@@ -160,7 +160,7 @@ TRAWL_API const struct trawl_table *trawl_job_report_table(const struct trawl_jo
 /* By name, NULL when it is not there. */
 TRAWL_API const struct trawl_table *trawl_job_report_find(const struct trawl_job_report *report,
 							  const char *name);
-/* The names of all tables of a job itself, in order; NULL behind the last. */
+/* The names of all tables of a job itself, in order; NULL after the last. */
 TRAWL_API const char *trawl_job_report_table_name(size_t index);
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@ struct trawl_merge_options {
 	const struct trawl_allocator *allocator; /* NULL: the default */
 	unsigned threads;			 /* 0: one a core */
 	int64_t max_memory;    /* bytes for traces held at once; 0: half of the machine's */
-	int64_t gpus_per_node; /* 0: as the traces tell */
+	int64_t gpus_per_node; /* 0: from the traces */
 	bool keep_all;	       /* every event, not only what concerns the GPU */
 	int64_t most_ranks;    /* ranks below this one, -1: all */
 	enum trawl_align align;

@@ -59,7 +59,7 @@ TRAWL_API const struct trawl_table *trawl_report_table(const struct trawl_report
 /* By name, NULL when it is not there. */
 TRAWL_API const struct trawl_table *trawl_report_find(const struct trawl_report *report,
 						      const char *name);
-/* The names of all tables that a report may have, in order; NULL behind the last. */
+/* The names of all tables that a report may have, in order; NULL after the last. */
 TRAWL_API const char *trawl_report_table_name(size_t index);
 
 /* The quality record of the trace and of what follows from it, worst first. */

@@ -25,7 +25,7 @@ enum trawl_column_type {
  * threads are no keys, because ranks differ in them.
  */
 enum trawl_over_ranks {
-	TRAWL_NOT_SUMMED, /* says nothing of a job: event numbers, standard deviations */
+	TRAWL_NOT_SUMMED, /* no meaning over ranks: event numbers, standard deviations */
 	TRAWL_KEY,	  /* rows of ranks with the same keys are one row */
 	TRAWL_SAME,	  /* shown where all ranks that have the row agree, else missing */
 	TRAWL_TIME,	  /* measured, also its total; sorts rows, has a slowest rank */
@@ -34,8 +34,8 @@ enum trawl_over_ranks {
 	TRAWL_COUNT,	  /* the same, and the weight of means */
 	TRAWL_MEAN,	  /* measured; a mean over TRAWL_COUNT */
 	TRAWL_SHARE,	  /* measured; a part of something */
-	TRAWL_LEAST,	  /* measured; the least of something */
-	TRAWL_MOST,	  /* measured; the most of something */
+	TRAWL_MIN,	  /* measured; the least of something */
+	TRAWL_MAX,	  /* measured; the most of something */
 };
 
 /* One column's declaration; the strings live as long as the library. */

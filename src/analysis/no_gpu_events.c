@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-#define MOST_NAMED 8
+#define MAX_NAMED 8
 
 /* Slices of a category. */
 struct found {
@@ -56,11 +56,11 @@ void tw_describe_found(const struct tw_derived *d, struct tw_str *out)
 	if (!found)
 		return;
 	count_slices(d->trace, found);
-	for (named = 0; named <= MOST_NAMED && (best = find_largest(found, count)) >= 0; named++) {
+	for (named = 0; named <= MAX_NAMED && (best = find_largest(found, count)) >= 0; named++) {
 		uint32_t name = d->trace->categories[best].name;
 
 		tw_str_add_cstr(out, named ? ", " : "events with a duration: ");
-		if (named == MOST_NAMED)
+		if (named == MAX_NAMED)
 			tw_str_add_cstr(out, "...");
 		else if (name)
 			tw_str_addf(out, "%s %lld", trawl_trace_text(d->trace, name, NULL),

@@ -7,7 +7,7 @@
 
 /* Smaller blocks are not worth the search. */
 #define SMALLEST_KEPT ((size_t)1 << 20)
-#define MOST_KEPT 64
+#define MAX_KEPT 64
 
 struct block {
 	char *ptr; /* NULL: slot free */
@@ -19,14 +19,14 @@ struct tw_reuse {
 	const struct trawl_allocator *inner;
 	struct trawl_allocator outer;
 	pthread_mutex_t lock;
-	struct block blocks[MOST_KEPT];
+	struct block blocks[MAX_KEPT];
 };
 
 static struct block *find_block(struct tw_reuse *reuse, const void *ptr)
 {
 	size_t i;
 
-	for (i = 0; ptr && i < MOST_KEPT; i++)
+	for (i = 0; ptr && i < MAX_KEPT; i++)
 		if (reuse->blocks[i].ptr == ptr)
 			return &reuse->blocks[i];
 	return NULL;
@@ -38,7 +38,7 @@ static struct block *best_fit(struct tw_reuse *reuse, size_t size)
 	struct block *best = NULL;
 	size_t i;
 
-	for (i = 0; i < MOST_KEPT; i++) {
+	for (i = 0; i < MAX_KEPT; i++) {
 		struct block *block = &reuse->blocks[i];
 
 		if (block->ptr && !block->used && block->capacity >= size &&
@@ -52,7 +52,7 @@ static struct block *free_slot(struct tw_reuse *reuse)
 {
 	size_t i;
 
-	for (i = 0; i < MOST_KEPT; i++)
+	for (i = 0; i < MAX_KEPT; i++)
 		if (!reuse->blocks[i].ptr)
 			return &reuse->blocks[i];
 	return NULL;
@@ -173,7 +173,7 @@ void tw_reuse_free(struct tw_reuse *reuse)
 
 	if (!reuse)
 		return;
-	for (i = 0; i < MOST_KEPT; i++)
+	for (i = 0; i < MAX_KEPT; i++)
 		tw_free(reuse->inner, reuse->blocks[i].ptr, reuse->blocks[i].capacity);
 	pthread_mutex_destroy(&reuse->lock);
 	tw_free(reuse->inner, reuse, sizeof(*reuse));

@@ -16,7 +16,7 @@
 #define PASSES 6
 
 /* With more runs merging takes longer than sorting by digits. */
-#define MOST_RUNS 8
+#define MAX_RUNS 8
 
 /* For a handful clearing the counters would cost more than the work. */
 #define FEW 64
@@ -25,9 +25,9 @@ struct keys {
 	tw_sort_key_of *of;
 	const void *context;
 	uint64_t low, high;
-	uint32_t largest;	    /* number */
-	size_t runs[MOST_RUNS + 1]; /* where they begin; the end of the list after the last */
-	size_t run_count;	    /* MOST_RUNS + 1: more than those */
+	uint32_t largest;	   /* number */
+	size_t runs[MAX_RUNS + 1]; /* where they begin; the end of the list after the last */
+	size_t run_count;	   /* MAX_RUNS + 1: more than those */
 };
 
 static void look_at(struct keys *keys, const uint32_t *list, size_t count)
@@ -45,11 +45,11 @@ static void look_at(struct keys *keys, const uint32_t *list, size_t count)
 			keys->high = key;
 		if (list[i] > keys->largest)
 			keys->largest = list[i];
-		if ((!i || key < before) && keys->run_count <= MOST_RUNS)
+		if ((!i || key < before) && keys->run_count <= MAX_RUNS)
 			keys->runs[keys->run_count++] = i;
 		before = key;
 	}
-	if (keys->run_count <= MOST_RUNS)
+	if (keys->run_count <= MAX_RUNS)
 		keys->runs[keys->run_count] = count;
 }
 
@@ -209,7 +209,7 @@ int tw_sort(uint32_t *list, size_t count, tw_sort_key_of *key, const void *conte
 	look_at(&keys, list, count);
 	if (keys.run_count == 1)
 		return 0;
-	if (keys.run_count > MOST_RUNS)
+	if (keys.run_count > MAX_RUNS)
 		return sort_by_digits(&keys, list, count, allocator);
 	scratch = tw_alloc(allocator, count * sizeof(*scratch));
 	if (scratch)

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_CSV_BYTES ((size_t)1 << 30)
+#define MAX_CSV_BYTES ((size_t)1 << 30)
 
 struct entry {
 	const char *name;
@@ -157,7 +157,7 @@ static int read_csv(const struct entry *entry, struct tw_arena *arena, struct tw
 	int status;
 
 	tw_str_init(&text, arena->allocator);
-	status = tw_file_read(entry->part, MOST_CSV_BYTES, &text, err);
+	status = tw_file_read(entry->part, MAX_CSV_BYTES, &text, err);
 	if (!status)
 		status = tw_csv_parse(csv, arena, text.ptr, text.len, entry->part, err);
 	tw_str_release(&text);

@@ -16,7 +16,7 @@
  */
 #define LONGEST_TOKEN ((uint64_t)4 << 20)
 /* Elements inside each other, each of which takes memory; worksheets have six. */
-#define MOST_DEPTH 100
+#define MAX_DEPTH 100
 
 struct tw_package {
 	const struct trawl_allocator *allocator;
@@ -139,8 +139,8 @@ static void on_begin(void *context, const char *name, const char **attributes)
 {
 	struct tw_part *part = context;
 
-	if (++part->depth > MOST_DEPTH)
-		tw_part_fail(part, TRAWL_EFORMAT, "more than %d nested elements", MOST_DEPTH);
+	if (++part->depth > MAX_DEPTH)
+		tw_part_fail(part, TRAWL_EFORMAT, "more than %d nested elements", MAX_DEPTH);
 	if (!part->status && part->ops->begin)
 		part->ops->begin(part, local_name(name), attributes);
 }

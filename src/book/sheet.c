@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* What the format can hold. */
-#define MOST_ROWS 1048576u
-#define MOST_COLUMNS 16384u
+#define MAX_ROWS 1048576u
+#define MAX_COLUMNS 16384u
 /*
  * A few cells far apart would take the memory of a whole sheet: up to here anything goes, above
  * it one cell in so many must be there.
@@ -192,11 +192,11 @@ static bool parse_reference(const char *text, uint32_t *row, uint32_t *column)
 
 	for (; (text[i] | 32) >= 'a' && (text[i] | 32) <= 'z' && i < 4; i++)
 		letters = letters * 26 + (uint32_t)((text[i] | 32) - 'a' + 1);
-	if (!i || letters > MOST_COLUMNS)
+	if (!i || letters > MAX_COLUMNS)
 		return false;
-	for (; tw_is_digit(text[i]) && digits <= MOST_ROWS; i++)
+	for (; tw_is_digit(text[i]) && digits <= MAX_ROWS; i++)
 		digits = digits * 10 + (uint32_t)(text[i] - '0');
-	if (text[i] || !digits || digits > MOST_ROWS)
+	if (text[i] || !digits || digits > MAX_ROWS)
 		return false;
 	*row = digits - 1;
 	*column = letters - 1;
@@ -229,10 +229,10 @@ static void begin_cell(struct sheet *sheet, const char **attributes)
 			     reference);
 		return;
 	}
-	if (sheet->row >= MOST_ROWS || sheet->column >= MOST_COLUMNS) {
+	if (sheet->row >= MAX_ROWS || sheet->column >= MAX_COLUMNS) {
 		tw_part_fail(&sheet->part, TRAWL_EFORMAT,
-			     "more than the maximum of %u rows or %u columns", MOST_ROWS,
-			     MOST_COLUMNS);
+			     "more than the maximum of %u rows or %u columns", MAX_ROWS,
+			     MAX_COLUMNS);
 		return;
 	}
 	sheet->in_cell = true;

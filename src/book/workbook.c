@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define MOST_SHEETS 10000
+#define MAX_SHEETS 10000
 
 /* A line of a file of relationships. */
 struct relation {
@@ -40,8 +40,8 @@ static void add_item(struct reading *reading, const void *item, size_t size)
 	tw_str_add(&reading->items, item, size);
 	if (reading->items.failed)
 		out_of_memory(reading);
-	else if (reading->items.len / size > MOST_SHEETS)
-		tw_part_fail(&reading->part, TRAWL_EFORMAT, "more than %d of them", MOST_SHEETS);
+	else if (reading->items.len / size > MAX_SHEETS)
+		tw_part_fail(&reading->part, TRAWL_EFORMAT, "more than %d of them", MAX_SHEETS);
 }
 
 /* Takes ".." and "." out of a path, in place. */

@@ -22,7 +22,7 @@ struct tw_op_category {
 };
 
 /* Different categories at most. */
-#define TW_MOST_OP_CATEGORY_NAMES 60
+#define TW_MAX_OP_CATEGORY_NAMES 60
 
 /* In byte order of `op`; patterns, in lower case, the longest first. */
 extern const struct tw_op_category tw_op_categories[], tw_op_category_patterns[];
@@ -473,7 +473,7 @@ enum tw_operator {
 	TW_UNKNOWN,
 };
 
-#define TW_MOST_CONDITIONS 6
+#define TW_MAX_CONDITIONS 6
 
 struct tw_condition {
 	enum tw_fact fact;
@@ -486,7 +486,7 @@ struct tw_level {
 	const char *ladder, *level;
 	const char *text; /* NULL: none */
 	unsigned condition_count;
-	struct tw_condition conditions[TW_MOST_CONDITIONS];
+	struct tw_condition conditions[TW_MAX_CONDITIONS];
 };
 
 extern const struct tw_level tw_levels[];
@@ -497,7 +497,7 @@ struct tw_rule {
 	const char *scope, *id;
 	const char *issue, *algorithmic, *kernel;
 	unsigned condition_count;
-	struct tw_condition conditions[TW_MOST_CONDITIONS];
+	struct tw_condition conditions[TW_MAX_CONDITIONS];
 };
 
 /*

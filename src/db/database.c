@@ -741,7 +741,7 @@ const char *tw_scan_text(const struct tw_scan *scan, size_t column, size_t *len)
 /* ---- texts */
 
 /* Steps through rows of others after which an index is worth it. */
-#define MOST_STEPS 20000
+#define MAX_STEPS 20000
 
 static int compare_places(const void *a, const void *b)
 {
@@ -820,7 +820,7 @@ static bool choose_text(struct tw_database *db, const char *table, const char *c
 		db->text_column = column;
 		return prepare_text(db, table, column, tw_database_has_column(db, table, "id"));
 	}
-	if (db->text_steps > MOST_STEPS && !db->texts.made) {
+	if (db->text_steps > MAX_STEPS && !db->texts.made) {
 		db->text_steps = INT64_MIN;
 		make_index(db, table);
 		if (db->texts.made)

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#define MOST_PARTS 256 /* of a table: rowids of a hostile file may be spread over all 64 bits */
+#define MAX_PARTS 256 /* of a table: rowids of a hostile file may be spread over all 64 bits */
 /* Interval of progress reports and of checks for interruption. */
 #define ROWS_PER_REPORT 16384
 
@@ -57,7 +57,7 @@ static bool add_table(struct crew *crew, const struct tw_table_reader *reader)
 	struct trawl_error ignored;
 	int64_t first, last;
 	int found = tw_database_range(crew->main, reader->table, &first, &last, &ignored);
-	uint64_t rows = (uint64_t)last - (uint64_t)first, step = rows / MOST_PARTS + 1, at;
+	uint64_t rows = (uint64_t)last - (uint64_t)first, step = rows / MAX_PARTS + 1, at;
 	size_t number = 0;
 	bool good;
 

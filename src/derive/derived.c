@@ -69,12 +69,12 @@ int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 	*out = NULL;
 	if (!d)
 		return tw_no_memory(err);
-	if (trace->events.count > TW_MOST_EVENTS) {
+	if (trace->events.count > TW_MAX_EVENTS) {
 		tw_free(allocator, d, sizeof(*d));
 		return trawl_error_set(err, TRAWL_ELIMIT,
 				       "%llu events exceed the maximum of %llu: record fewer steps",
 				       (unsigned long long)trace->events.count,
-				       (unsigned long long)TW_MOST_EVENTS);
+				       (unsigned long long)TW_MAX_EVENTS);
 	}
 	d->trace = trace;
 	d->allocator = allocator;

@@ -14,7 +14,7 @@
  * Events, host nodes and GPU events have numbers of 32 bits here, which halves the memory of most
  * that is derived; a trace with more events (1.3 TB of JSON) is refused.
  */
-#define TW_MOST_EVENTS ((uint64_t)UINT32_MAX - 1)
+#define TW_MAX_EVENTS ((uint64_t)UINT32_MAX - 1)
 #define TW_NONE UINT32_MAX
 
 /*

@@ -13,7 +13,7 @@
 
 static const char step_prefix[] = "ProfilerStep#";
 
-#define MOST_STEPS 1000
+#define MAX_STEPS 1000
 
 int64_t tw_step_of(const struct trawl_trace *trace, uint64_t i)
 {
@@ -162,7 +162,7 @@ static int windows_of_steps(struct tw_view *view, const struct trawl_trace *trac
 	int status = 0;
 
 	/* So many steps are not listed one by one. */
-	if (o->step_last - o->step_first > MOST_STEPS)
+	if (o->step_last - o->step_first > MAX_STEPS)
 		return windows_of(view, trace, o);
 	for (step = o->step_first; step <= o->step_last && !status; step++) {
 		struct tw_view part = { .device = view->device };

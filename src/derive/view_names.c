@@ -6,18 +6,18 @@
 #include "text/utf8.h"
 
 /* A message names so many, and has the total. */
-#define MOST_NAMED 12
-#define MOST_NAME_BYTES 64
+#define MAX_NAMED 12
+#define MAX_NAME_BYTES 64
 
 /* Adds a name of a list: those after the first few are only counted. */
 static void add_name(struct tw_str *out, uint64_t index, const char *name, size_t len)
 {
-	char shown[MOST_NAME_BYTES];
+	char shown[MAX_NAME_BYTES];
 
-	if (index > MOST_NAMED)
+	if (index > MAX_NAMED)
 		return;
 	tw_str_add_cstr(out, index ? ", " : "");
-	if (index == MOST_NAMED) {
+	if (index == MAX_NAMED) {
 		tw_str_add_cstr(out, "...");
 		return;
 	}
@@ -27,7 +27,7 @@ static void add_name(struct tw_str *out, uint64_t index, const char *name, size_
 
 static void add_total(struct tw_str *out, uint64_t count)
 {
-	if (count > MOST_NAMED)
+	if (count > MAX_NAMED)
 		tw_str_addf(out, " (%llu in total)", (unsigned long long)count);
 }
 
@@ -59,7 +59,7 @@ static uint64_t add_runs(struct tw_str *out, const struct trawl_trace *trace,
 		}
 		add_name(out, runs++, run.ptr ? run.ptr : "", run.len);
 	}
-	if (runs > MOST_NAMED)
+	if (runs > MAX_NAMED)
 		tw_str_addf(out, " (%llu in total)", (unsigned long long)distinct);
 	out->failed |= run.failed;
 	tw_str_release(&run);
@@ -121,7 +121,7 @@ static uint64_t list_devices(const struct trawl_trace *trace, struct tw_str *out
 	size_t len;
 
 	/* The least one after the last: more than a few are not named, and few there are. */
-	while (count <= MOST_NAMED) {
+	while (count <= MAX_NAMED) {
 		tw_code next = TW_CODE_NONE;
 		const char *text;
 		uint32_t t;

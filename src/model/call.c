@@ -74,7 +74,7 @@ static void take_dims(struct reader *r, struct tw_dims *dims, int64_t least, boo
 		if (take(r, '[')) {
 			skip_list(r);
 			*nested = true;
-		} else if (dims->rank == TW_MOST_DIMS) {
+		} else if (dims->rank == TW_MAX_DIMS) {
 			give_up(r);
 		} else {
 			dims->size[dims->rank++] = take_integer(r, least);
@@ -287,8 +287,8 @@ double tw_elements(const struct tw_dims *dims)
 /* ---- distinct elements */
 
 /* Dimensions that reach other elements, by growing stride: how many. */
-static unsigned stepping(const struct tw_operand *operand, double size[TW_MOST_DIMS],
-			 double stride[TW_MOST_DIMS])
+static unsigned stepping(const struct tw_operand *operand, double size[TW_MAX_DIMS],
+			 double stride[TW_MAX_DIMS])
 {
 	unsigned count = 0, i, k;
 
@@ -309,7 +309,7 @@ static unsigned stepping(const struct tw_operand *operand, double size[TW_MOST_D
 
 static double distinct_of_tensor(const struct tw_operand *operand)
 {
-	double size[TW_MOST_DIMS], stride[TW_MOST_DIMS], all = tw_elements(&operand->dims);
+	double size[TW_MAX_DIMS], stride[TW_MAX_DIMS], all = tw_elements(&operand->dims);
 	/* What is complete, times a run of `run` steps of `step`; the last address of all. */
 	double complete = 1, run = 1, step = 0, last = 0;
 	unsigned count, i;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define TW_CALL_MOST_OPERANDS 64
-#define TW_MOST_DIMS 12
+#define TW_MAX_DIMS 12
 
 /* A piece of a text that somebody else owns. */
 struct tw_slice {
@@ -37,7 +37,7 @@ bool tw_slice_contains(const struct tw_slice *text, const char *part);
 /* Sizes of a tensor's dimensions, or its strides; rank 0 for a number or what was not given. */
 struct tw_dims {
 	unsigned rank;
-	int64_t size[TW_MOST_DIMS];
+	int64_t size[TW_MAX_DIMS];
 };
 
 struct tw_operand {

@@ -56,8 +56,8 @@ const struct tw_model *tw_model_of(const char *op, size_t len)
 }
 
 /* 9 PB, and two weeks of 10^15 a second: dims beyond it are no dims of a call that was made. */
-#define MOST_BYTES 0x1p53
-#define MOST_FLOPS 0x1p70
+#define MAX_BYTES 0x1p53
+#define MAX_FLOPS 0x1p70
 
 int tw_model_run(const struct tw_model *model, bool backward, const struct tw_call *call,
 		 struct tw_work *work)
@@ -77,7 +77,7 @@ int tw_model_run(const struct tw_model *model, bool backward, const struct tw_ca
 	if (!call->count)
 		return tw_work_fail(work, "inputs not recorded");
 	status = run(call, work);
-	if (!status && (work->bytes > MOST_BYTES || work->flops > MOST_FLOPS))
+	if (!status && (work->bytes > MAX_BYTES || work->flops > MAX_FLOPS))
 		status = tw_work_fail(work, "sizes exceed any memory");
 	if (status)
 		work->flops = work->bytes = NAN;

@@ -42,8 +42,8 @@ static struct tw_parameter *begin(struct tw_work *work, const char *name)
 	struct tw_parameter *p = &work->parameters[work->parameter_count];
 
 	/* sheets.def has all parameters of a model. */
-	assert(work->parameter_count + 1 < TW_MOST_PARAMETERS);
-	if (work->parameter_count + 1 < TW_MOST_PARAMETERS)
+	assert(work->parameter_count + 1 < TW_MAX_PARAMETERS);
+	if (work->parameter_count + 1 < TW_MAX_PARAMETERS)
 		work->parameter_count++;
 	p->name = name;
 	p->at = work->texts.len;

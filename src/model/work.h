@@ -17,7 +17,7 @@ union tw_sheet_sizes {
 #include "model/sheets.def"
 };
 #undef TW_SHEET
-#define TW_MOST_PARAMETERS (sizeof(union tw_sheet_sizes) + 1)
+#define TW_MAX_PARAMETERS (sizeof(union tw_sheet_sizes) + 1)
 
 /* Which units of the GPU do the work, for the peak. */
 enum tw_unit { TW_UNIT_NONE, TW_UNIT_MATRIX, TW_UNIT_VECTOR };
@@ -36,7 +36,7 @@ struct tw_work {
 	enum tw_unit unit;	      /* set from the model before it runs; a model may change it */
 	const char *precision;	      /* "bf16"; "": none or unknown */
 	const char *reason;	      /* why there is no result: a literal; NULL: there is one */
-	struct tw_parameter parameters[TW_MOST_PARAMETERS];
+	struct tw_parameter parameters[TW_MAX_PARAMETERS];
 	unsigned parameter_count;
 	struct tw_str texts;
 };

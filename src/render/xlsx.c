@@ -20,8 +20,8 @@
 #include <strings.h>
 
 /* What the format can hold; the header takes one row. */
-#define MOST_ROWS ((size_t)1048576 - 1)
-#define MOST_COLUMNS ((size_t)16384)
+#define MAX_ROWS ((size_t)1048576 - 1)
+#define MAX_COLUMNS ((size_t)16384)
 #define SHEET_NAME_UNITS 31
 #define SHEET_NAME_BYTES (SHEET_NAME_UNITS * 4 + 1)
 #define LARGEST_NUMBER 9.99999999999999e307
@@ -44,14 +44,14 @@
 #define MEASURED_BYTES ((size_t)4 * WIDEST)
 
 /* Digits after the point that a number format is made for. */
-#define MOST_DIGITS 15
+#define MAX_DIGITS 15
 
 struct book {
 	const struct trawl_table *const *tables;
 	size_t count;
 	struct tw_xlsx_file file;
 	lxw_format *header, *wrapped, *bold;
-	lxw_format *by_digits[MOST_DIGITS + 1];
+	lxw_format *by_digits[MAX_DIGITS + 1];
 	char (*names)[SHEET_NAME_BYTES]; /* of count + 1 sheets, about as the last */
 	struct tw_str text;
 	lxw_error error; /* the first */
@@ -141,9 +141,9 @@ static void make_formats(struct book *book)
 	book->header = workbook_add_format(workbook);
 	book->wrapped = workbook_add_format(workbook);
 	book->bold = workbook_add_format(workbook);
-	for (digits = 0; digits <= MOST_DIGITS; digits++)
+	for (digits = 0; digits <= MAX_DIGITS; digits++)
 		book->by_digits[digits] = workbook_add_format(workbook);
-	if (!book->header || !book->wrapped || !book->bold || !book->by_digits[MOST_DIGITS]) {
+	if (!book->header || !book->wrapped || !book->bold || !book->by_digits[MAX_DIGITS]) {
 		keep_error(book, LXW_ERROR_MEMORY_MALLOC_FAILED);
 		return;
 	}
@@ -155,7 +155,7 @@ static void make_formats(struct book *book)
 	format_set_align(book->wrapped, LXW_ALIGN_VERTICAL_TOP);
 	format_set_bold(book->bold);
 	format_set_align(book->bold, LXW_ALIGN_VERTICAL_TOP);
-	for (digits = 0; digits <= MOST_DIGITS; digits++) {
+	for (digits = 0; digits <= MAX_DIGITS; digits++) {
 		tw_str_clear(text);
 		tw_str_add_real_fixed(text, 0, digits);
 		if (!text->failed)
@@ -171,7 +171,7 @@ static lxw_format *column_format(const struct book *book, const struct trawl_col
 
 	if (column->type == TRAWL_COLUMN_TEXT)
 		return NULL;
-	return book->by_digits[digits < MOST_DIGITS ? digits : MOST_DIGITS];
+	return book->by_digits[digits < MAX_DIGITS ? digits : MAX_DIGITS];
 }
 
 /* --- widths ------------------------------------------------------------------------------- */
@@ -391,8 +391,8 @@ static void add_header(struct book *book, lxw_worksheet *sheet, const struct tra
 static void add_table(struct book *book, size_t index)
 {
 	const struct trawl_table *table = book->tables[index];
-	size_t rows = smaller(trawl_table_rows(table), MOST_ROWS), row, i;
-	size_t columns = smaller(trawl_table_columns(table), MOST_COLUMNS);
+	size_t rows = smaller(trawl_table_rows(table), MAX_ROWS), row, i;
+	size_t columns = smaller(trawl_table_columns(table), MAX_COLUMNS);
 	lxw_worksheet *sheet = add_sheet(book, index);
 
 	if (!sheet)
@@ -442,13 +442,13 @@ static void add_about_limits(struct book *book, lxw_worksheet *sheet, size_t *ro
 	size_t rows = trawl_table_rows(table), columns = trawl_table_columns(table);
 	struct tw_str text;
 
-	if (rows <= MOST_ROWS && columns <= MOST_COLUMNS)
+	if (rows <= MAX_ROWS && columns <= MAX_COLUMNS)
 		return;
 	tw_str_init(&text, book->text.allocator);
 	tw_str_addf(&text,
 		    "The table has %zu rows and %zu columns; this sheet has the first %zu rows and "
 		    "%zu columns. The CSV file is complete.",
-		    rows, columns, smaller(rows, MOST_ROWS), smaller(columns, MOST_COLUMNS));
+		    rows, columns, smaller(rows, MAX_ROWS), smaller(columns, MAX_COLUMNS));
 	if (text.failed)
 		book->text.failed = true;
 	else

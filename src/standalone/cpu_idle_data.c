@@ -16,7 +16,7 @@
 #define LARGEST 100	   /* in the table */
 #define LARGEST_TOLD 10	   /* in the JSON */
 #define MOST_OF_A_CAUSE 80 /* percent */
-#define MOST_CATEGORIES (TW_MOST_OP_CATEGORIES + 3)
+#define MOST_CATEGORIES (TW_MAX_OP_CATEGORIES + 3)
 
 struct category_count {
 	const char *name;

@@ -19,7 +19,7 @@
 /* Three strings of at least a NUL, type, scale, digits, width, over ranks, place. */
 #define COLUMN_BYTES 9
 /* 10^18 is the largest power of ten that an exact decimal of 64 bits can be scaled by. */
-#define MOST_DIGITS 18
+#define MAX_DIGITS 18
 
 /* --- writing ------------------------------------------------------------------------------ */
 
@@ -244,8 +244,8 @@ static bool take_column(struct input *in, struct trawl_column *column)
 	column->width = take_byte(in);
 	role = take_byte(in);
 	column->place = (signed char)take_byte(in);
-	if (type > TRAWL_COLUMN_ID || role > TRAWL_MOST || column->scale > MOST_DIGITS ||
-	    column->digits > MOST_DIGITS)
+	if (type > TRAWL_COLUMN_ID || role > TRAWL_MAX || column->scale > MAX_DIGITS ||
+	    column->digits > MAX_DIGITS)
 		in->wrong = true;
 	column->over_ranks = in->wrong ? TRAWL_NOT_SUMMED : (enum trawl_over_ranks)role;
 	column->type = in->wrong ? TRAWL_COLUMN_TEXT : (enum trawl_column_type)type;

@@ -13,7 +13,7 @@
 /* Many tables have a handful of rows; 64 fill one word of the bitmap. */
 #define FIRST_ROWS 64
 /* Integers that doubles hold. */
-#define MOST_EXACT (INT64_C(1) << 53)
+#define MAX_EXACT (INT64_C(1) << 53)
 
 struct text {
 	const char *ptr; /* NULL: missing */
@@ -500,7 +500,7 @@ double tw_table_number(const struct trawl_table *table, size_t row, size_t colum
 	if (is_text(declared->type))
 		return tw_text_real(cell.text, cell.text_len, &value) ? value : (double)NAN;
 	/* Both exact: one correctly rounded division. */
-	if (cell.integer <= MOST_EXACT && cell.integer >= -MOST_EXACT &&
+	if (cell.integer <= MAX_EXACT && cell.integer >= -MAX_EXACT &&
 	    declared->scale < sizeof(powers) / sizeof(powers[0]))
 		return (double)cell.integer / powers[declared->scale];
 	snprintf(text, sizeof(text), "%" PRId64 "e-%u", cell.integer, declared->scale);

@@ -188,11 +188,11 @@ void tw_str_add_decimal_fixed(struct tw_str *str, int64_t value, unsigned scale,
 
 /* --- doubles ------------------------------------------------------------------------------ */
 
-#define MOST_DIGITS 17
+#define MAX_DIGITS 17
 
 /* A finite positive double in decimal: 0.DIGITS x 10^point. */
 struct decimal {
-	char digits[MOST_DIGITS + 1];
+	char digits[MAX_DIGITS + 1];
 	int count, point;
 };
 
@@ -204,7 +204,7 @@ static void to_decimal(struct decimal *d, char text[64], double value, int count
 	snprintf(text, 64, "%.*e", count - 1, value);
 	d->count = 0;
 	for (p = text; *p && *p != 'e'; p++)
-		if (*p >= '0' && *p <= '9' && d->count < MOST_DIGITS)
+		if (*p >= '0' && *p <= '9' && d->count < MAX_DIGITS)
 			d->digits[d->count++] = *p;
 	d->point = *p ? (int)strtol(p + 1, NULL, 10) + 1 : 1;
 }
@@ -242,7 +242,7 @@ static void shortest_long(struct decimal *d, double value)
 		return;
 	if (frexp(value, &exponent) == 0.5 && step_up(d, text) && strtod(text, NULL) == value)
 		return;
-	to_decimal(d, text, value, MOST_DIGITS);
+	to_decimal(d, text, value, MAX_DIGITS);
 }
 
 /* Powers of ten that a double holds exactly. */
@@ -288,7 +288,7 @@ static void shortest_subnormal(struct decimal *d, double value)
 	char text[64];
 	int count;
 
-	for (count = 1; count <= MOST_DIGITS; count++) {
+	for (count = 1; count <= MAX_DIGITS; count++) {
 		to_decimal(d, text, value, count);
 		if (strtod(text, NULL) == value)
 			return;

@@ -14,9 +14,9 @@
 
 /* A part smaller than this is not worth a thread. */
 #define SMALLEST_PART ((int64_t)8 << 20)
-#define MOST_PARTS 16
+#define MAX_PARTS 16
 /* Of a size that was asked for. */
-#define MOST_GIVEN_PARTS 256
+#define MAX_GIVEN_PARTS 256
 
 /* Reads from somewhere in the middle of the file: finds an event start, reads up to `stop`. */
 static void read_part(struct tw_kineto_part *part)
@@ -196,9 +196,9 @@ static int join_parts(struct crew *crew, size_t count)
 static size_t part_count(int64_t rest, const struct trawl_read_options *options)
 {
 	int64_t size = options->part_size ? (int64_t)options->part_size : SMALLEST_PART;
-	int64_t most = options->part_size	     ? MOST_GIVEN_PARTS :
-		       options->threads < MOST_PARTS ? options->threads :
-						       MOST_PARTS;
+	int64_t most = options->part_size	    ? MAX_GIVEN_PARTS :
+		       options->threads < MAX_PARTS ? options->threads :
+						      MAX_PARTS;
 
 	if (options->threads < 2 || rest < 2 * size)
 		return 1;

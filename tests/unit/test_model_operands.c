@@ -31,7 +31,7 @@ static struct tw_operand tensor(unsigned rank, const int64_t *size, const int64_
 static double marked(unsigned rank, const int64_t *size, const int64_t *stride)
 {
 	static bool seen[MOST_ADDRESSES];
-	int64_t index[TW_MOST_DIMS] = { 0 }, at;
+	int64_t index[TW_MAX_DIMS] = { 0 }, at;
 	double count = 0;
 	unsigned i;
 

@@ -376,8 +376,8 @@ static bool fits(enum trawl_over_ranks role, enum trawl_column_type type)
 		return type == TRAWL_COLUMN_REAL;
 	case TRAWL_COUNT:
 		return type == TRAWL_COLUMN_INTEGER;
-	case TRAWL_LEAST:
-	case TRAWL_MOST:
+	case TRAWL_MIN:
+	case TRAWL_MAX:
 		return exact || type == TRAWL_COLUMN_REAL;
 	case TRAWL_SAME:
 		return true;

@@ -86,7 +86,7 @@ static struct trawl_table *random_table(uint64_t from)
 			.digits = (unsigned char)draw(4),
 			.width = (unsigned char)draw(256),
 			.meaning = draw(2) ? "What it is." : NULL,
-			.over_ranks = (enum trawl_over_ranks)draw(TRAWL_MOST + 1),
+			.over_ranks = (enum trawl_over_ranks)draw(TRAWL_MAX + 1),
 			.place = (signed char)(draw(3) - 1),
 		};
 	spec.keep_empty = draw(2);

@@ -11,8 +11,8 @@ static const struct trawl_column columns[] = {
 		       .over_ranks = TRAWL_TIME),
 	[OF_TIME] = TW_PERCENT_1("of all calls (%)", 10, "share of the time of all API calls"),
 	[MEAN] = TW_MEAN_US("mean (µs)", 12, "mean duration of a call", .over_ranks = TRAWL_MEAN),
-	[MIN] = TW_US("min (µs)", 12, "min duration", .over_ranks = TRAWL_LEAST),
-	[MAX] = TW_US("max (µs)", 12, "max duration", .over_ranks = TRAWL_MOST),
+	[MIN] = TW_US("min (µs)", 12, "min duration", .over_ranks = TRAWL_MIN),
+	[MAX] = TW_US("max (µs)", 12, "max duration", .over_ranks = TRAWL_MAX),
 };
 
 struct key {

@@ -18,7 +18,7 @@ static unsigned number_of(struct tw_categories *c, const char *name)
 	for (i = 0; i < c->count; i++)
 		if (!strcmp(c->names[i], name))
 			return i;
-	assert(c->count < TW_MOST_OP_CATEGORIES);
+	assert(c->count < TW_MAX_OP_CATEGORIES);
 	c->names[c->count] = name;
 	return c->count++;
 }

@@ -10,11 +10,11 @@
 #include "derive/derived.h"
 
 /* Those of operations, three of kernels, and "other". */
-#define TW_MOST_OP_CATEGORIES (TW_MOST_OP_CATEGORY_NAMES + 4)
+#define TW_MAX_OP_CATEGORIES (TW_MAX_OP_CATEGORY_NAMES + 4)
 
 struct tw_categories {
 	const struct tw_derived *derived;
-	const char *names[TW_MOST_OP_CATEGORIES]; /* distinct texts */
+	const char *names[TW_MAX_OP_CATEGORIES]; /* distinct texts */
 	unsigned count;
 	/* By text id: 1 + category that an operation, or a first kernel, of this name gives; 0: none. */
 	uint16_t *of_op, *of_kernel;

@@ -43,8 +43,8 @@ static const struct trawl_column columns[] = {
 				  "mean launch delay: start of the call to start of its GPU event",
 				  .over_ranks = TRAWL_MEAN),
 	[DELAY_MEDIAN] = TW_MEAN_US("delay median (µs)", 14, "median launch delay"),
-	[DELAY_MIN] = TW_US("delay min (µs)", 14, "min launch delay", .over_ranks = TRAWL_LEAST),
-	[DELAY_MAX] = TW_US("delay max (µs)", 14, "max launch delay", .over_ranks = TRAWL_MOST),
+	[DELAY_MIN] = TW_US("delay min (µs)", 14, "min launch delay", .over_ranks = TRAWL_MIN),
+	[DELAY_MAX] = TW_US("delay max (µs)", 14, "max launch delay", .over_ranks = TRAWL_MAX),
 	[QUEUED] =
 		TW_MS("queued (ms)", 14,
 		      "queue delay: part of the delay after the call in which earlier work of the "

@@ -115,7 +115,7 @@ static void collect_before(struct walk *w, uint64_t node)
 	size_t i;
 
 	while ((node = before(w->in->derived, node)) != TW_NONE && inside(w, node))
-		collect_sibling(w, node, TW_MOST_SIBLINGS / 2);
+		collect_sibling(w, node, TW_MAX_SIBLINGS / 2);
 	for (i = 0; i < out->count / 2; i++) {
 		struct tw_sibling s = out->items[i];
 
@@ -127,7 +127,7 @@ static void collect_before(struct walk *w, uint64_t node)
 static void collect_after(struct walk *w, uint64_t node)
 {
 	while ((node = after(w, node)) != TW_NONE && inside(w, node))
-		collect_sibling(w, node, TW_MOST_SIBLINGS);
+		collect_sibling(w, node, TW_MAX_SIBLINGS);
 }
 
 /* Whether those of an operation are more than what it does for itself. */

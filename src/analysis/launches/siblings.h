@@ -8,7 +8,7 @@
 #include "analysis/launches/enclosing.h"
 
 /* Max number listed, the nearest ones. */
-#define TW_MOST_SIBLINGS 48
+#define TW_MAX_SIBLINGS 48
 
 struct tw_sibling {
 	uint32_t node;
@@ -18,7 +18,7 @@ struct tw_sibling {
 };
 
 struct tw_siblings {
-	struct tw_sibling items[TW_MOST_SIBLINGS]; /* in order */
+	struct tw_sibling items[TW_MAX_SIBLINGS]; /* in order */
 	size_t count;
 	size_t left_out; /* further ones with GPU work, before and after these */
 	size_t self;	 /* which of them is the operation, or holds it */

@@ -17,8 +17,8 @@ static const struct trawl_column columns[] = {
 	[SELF] = TW_MS(TW_COL_SELF_HOST_TIME_MS, 16, "sum over calls, nested operators excluded",
 		       .over_ranks = TRAWL_TIME),
 	[MEAN] = TW_MEAN_US("mean (µs)", 14, "mean duration of a call", .over_ranks = TRAWL_MEAN),
-	[MIN] = TW_US("min (µs)", 14, "min duration of a call", .over_ranks = TRAWL_LEAST),
-	[MAX] = TW_US("max (µs)", 14, "max duration of a call", .over_ranks = TRAWL_MOST),
+	[MIN] = TW_US("min (µs)", 14, "min duration of a call", .over_ranks = TRAWL_MIN),
+	[MAX] = TW_US("max (µs)", 14, "max duration of a call", .over_ranks = TRAWL_MAX),
 	[OF_SELF] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of self host time of the table",
 				 .over_ranks = TRAWL_SHARE),
 };

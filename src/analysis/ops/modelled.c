@@ -135,13 +135,13 @@ static const struct step *step_at(const struct builder *b, int64_t time_ns)
 }
 
 /*
- * Which matrices a kernel's name says are transposed: flags, with SAID when the name is of a kind
- * that tells, and KNOWN for the matrices that it tells of.  Source: Tensile's "C..._A...B..." index order and the suffix of nvjet
- * kernels, as TraceLens reads them.
+ * Transposed matrices, from a kernel's name: flags, with RECOGNIZED for a kind of name that has them,
+ * and KNOWN for each matrix in it.  Source: Tensile's "C..._A...B..." index order and the suffix of
+ * nvjet kernels, as TraceLens reads them.
  */
 enum {
 	NOT_SAID = 0,
-	SAID = 16,
+	RECOGNIZED = 16,
 	ASKED = 128,
 	A_KNOWN = 4,
 	A_TRANSPOSED = 1,
@@ -152,36 +152,36 @@ enum {
 static unsigned transposition_of(const char *name)
 {
 	const char *indices = strstr(name, "Cijk_A"), *last;
-	unsigned said = SAID;
+	unsigned known = RECOGNIZED;
 
 	if (indices) {
 		if (!strncmp(indices + 4, "_Ailk_", 6))
-			said |= A_KNOWN;
+			known |= A_KNOWN;
 		else if (!strncmp(indices + 4, "_Alik_", 6))
-			said |= A_KNOWN | A_TRANSPOSED;
+			known |= A_KNOWN | A_TRANSPOSED;
 		if (!strncmp(indices + 9, "_Bljk_", 6))
-			said |= B_KNOWN;
+			known |= B_KNOWN;
 		else if (!strncmp(indices + 9, "_Bjlk_", 6))
-			said |= B_KNOWN | B_TRANSPOSED;
-		return said;
+			known |= B_KNOWN | B_TRANSPOSED;
+		return known;
 	}
 	if (!strncmp(name, "nvjet", 5) && (last = strrchr(name, '_')) && last[1] && last[2])
-		return SAID | A_KNOWN | B_KNOWN | (last[1] == 'T' ? A_TRANSPOSED : 0) |
+		return RECOGNIZED | A_KNOWN | B_KNOWN | (last[1] == 'T' ? A_TRANSPOSED : 0) |
 		       (last[2] == 'T' ? B_TRANSPOSED : 0);
 	return NOT_SAID;
 }
 
-static void add_transposition(struct tw_work *work, unsigned said)
+static void add_transposition(struct tw_work *work, unsigned known)
 {
 	static const char *const texts[3][3] = {
 		{ "(None, None)", "(None, False)", "(None, True)" },
 		{ "(False, None)", "(False, False)", "(False, True)" },
 		{ "(True, None)", "(True, False)", "(True, True)" },
 	};
-	unsigned a = said & A_KNOWN ? (said & A_TRANSPOSED ? 2 : 1) : 0;
-	unsigned b = said & B_KNOWN ? (said & B_TRANSPOSED ? 2 : 1) : 0;
+	unsigned a = known & A_KNOWN ? (known & A_TRANSPOSED ? 2 : 1) : 0;
+	unsigned b = known & B_KNOWN ? (known & B_TRANSPOSED ? 2 : 1) : 0;
 
-	if (said)
+	if (known)
 		tw_param_text(work, "transpose", texts[a][b]);
 }
 
@@ -201,11 +201,11 @@ static unsigned elements_of(const char *name)
 }
 
 /*
- * What the first kernel under the node says whose name says anything; `said`, by text id, has what
+ * Flags of the first kernel under the node with a recognized name; `known`, by text id, has what
  * was asked before, with ASKED.
  */
-static unsigned said_under(const struct builder *b, uint64_t node, uint8_t *said,
-			   unsigned (*ask)(const char *name))
+static unsigned known_under(const struct builder *b, uint64_t node, uint8_t *known,
+			    unsigned (*ask)(const char *name))
 {
 	const struct tw_derived *d = b->d;
 	uint64_t count, i;
@@ -214,10 +214,10 @@ static unsigned said_under(const struct builder *b, uint64_t node, uint8_t *said
 	for (i = 0; i < count; i++) {
 		uint32_t name = d->trace->events.name[d->gpu.event[gpu[i]]];
 
-		if (!said[name])
-			said[name] = (uint8_t)(ASKED | ask(d->trace->texts.entries[name].ptr));
-		if (said[name] != ASKED)
-			return said[name] & ~ASKED;
+		if (!known[name])
+			known[name] = (uint8_t)(ASKED | ask(d->trace->texts.entries[name].ptr));
+		if (known[name] != ASKED)
+			return known[name] & ~ASKED;
 	}
 	return NOT_SAID;
 }
@@ -342,9 +342,9 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 		key.annotation = step ? step->text : 0;
 	}
 	if (model->general && takes_lists(b, key.name))
-		key.elements = said_under(b, node, b->elements, elements_of);
+		key.elements = known_under(b, node, b->elements, elements_of);
 	if (!backward && !strcmp(model->sheet, "GEMM"))
-		key.transposed = said_under(b, node, b->transposed, transposition_of);
+		key.transposed = known_under(b, node, b->transposed, transposition_of);
 	if (model->by_forward_call && (forward = forward_of(b, node)) != TW_NONE)
 		key.forward = tw_signature_at(m, forward);
 	at = tw_groups_add(&m->keys, &key);

@@ -33,7 +33,7 @@ static uint32_t column_of(const struct tw_op_calls *c, const char *name)
 static uint32_t group_of(struct tw_op_calls *c, uint32_t work)
 {
 	const struct tw_op_work *o = &c->m->works[work];
-	uint32_t key[1 + 2 * TW_MOST_PARAMETERS] = { 0 }, i, *group = &c->group_of_work[work];
+	uint32_t key[1 + 2 * TW_MAX_PARAMETERS] = { 0 }, i, *group = &c->group_of_work[work];
 
 	if (*group)
 		return *group - 1;
@@ -159,7 +159,7 @@ int tw_op_calls_collect(struct tw_op_calls *c, const struct tw_analysis_input *i
 	uint32_t works = in->modelled->keys.count, i;
 
 	*c = (struct tw_op_calls){ .in = in, .m = in->modelled, .sheet = sheet };
-	tw_groups_init(&c->groups, (1 + 2 * TW_MOST_PARAMETERS) * sizeof(uint32_t), a);
+	tw_groups_init(&c->groups, (1 + 2 * TW_MAX_PARAMETERS) * sizeof(uint32_t), a);
 	tw_op_rows_init(&c->rows, in);
 	/* Most families are not in a trace; their tables cost nothing. */
 	if (!has_calls(c->m, sheet->family))

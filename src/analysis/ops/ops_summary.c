@@ -45,7 +45,7 @@ struct sum {
 	uint64_t categories; /* bits: those its calls fell in */
 };
 
-_Static_assert(TW_MOST_OP_CATEGORIES <= 64, "a bit for each category");
+_Static_assert(TW_MAX_OP_CATEGORIES <= 64, "a bit for each category");
 
 static int compare_names(const void *a, const void *b)
 {
@@ -55,7 +55,7 @@ static int compare_names(const void *a, const void *b)
 /* Categories by name, as a list in Python's notation. */
 static void add_categories(const struct tw_categories *all, uint64_t categories, struct tw_str *out)
 {
-	const char *names[TW_MOST_OP_CATEGORIES];
+	const char *names[TW_MAX_OP_CATEGORIES];
 	size_t count = 0, i;
 
 	for (i = 0; i < all->count; i++)

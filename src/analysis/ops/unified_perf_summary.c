@@ -126,9 +126,9 @@ static const struct trawl_column columns[] = {
 	[KERNEL_MEDIAN] =
 		REAL("Kernel Time (µs)_median", "µs", 3, "kernel time of a call, median of calls"),
 	[KERNEL_MIN] = TW_US(TW_COL_KERNEL_TIME_US_MIN, 14, "kernel time of a call, min of calls",
-			     .over_ranks = TRAWL_LEAST),
+			     .over_ranks = TRAWL_MIN),
 	[KERNEL_MAX] = TW_US(TW_COL_KERNEL_TIME_US_MAX, 14, "kernel time of a call, max of calls",
-			     .over_ranks = TRAWL_MOST),
+			     .over_ranks = TRAWL_MAX),
 	[DETAILS] = TW_TEXT("kernel_details_summary", 40,
 			    "kernels of a call in order, with statistics"),
 	[SHORT_DETAILS] = TW_TEXT("trunc_kernel_details", 40,

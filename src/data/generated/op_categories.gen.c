@@ -1,7 +1,7 @@
 /* Made from data/op_categories.tsv by tools/gen_tables.py. DO NOT EDIT. */
 #include "data/tables.h"
 
-_Static_assert(29 <= TW_MOST_OP_CATEGORY_NAMES, "TW_MOST_OP_CATEGORY_NAMES is too small for the data");
+_Static_assert(29 <= TW_MAX_OP_CATEGORY_NAMES, "TW_MAX_OP_CATEGORY_NAMES is too small for the data");
 
 const struct tw_op_category tw_op_categories[] = {
 	{ "ConvBiasReLU_", "CONV_fwd" },

@@ -23,10 +23,10 @@ static tw_wide weight_of(const struct tw_sum_columns *c, const struct tw_sum_ent
 
 static void fold_integer(struct fold *fold, enum trawl_over_ranks role, int64_t value)
 {
-	if (!fold->rows || (role == TRAWL_LEAST && value < fold->integer) ||
-	    (role == TRAWL_MOST && value > fold->integer))
+	if (!fold->rows || (role == TRAWL_MIN && value < fold->integer) ||
+	    (role == TRAWL_MAX && value > fold->integer))
 		fold->integer = value;
-	else if (role != TRAWL_LEAST && role != TRAWL_MOST)
+	else if (role != TRAWL_MIN && role != TRAWL_MAX)
 		fold->integer += value;
 }
 
@@ -34,12 +34,12 @@ static void fold_real(struct fold *fold, enum trawl_over_ranks role, double valu
 {
 	fold->weight += weight;
 	fold->weighted += value * (double)weight;
-	if (!fold->rows || (role == TRAWL_LEAST && value < fold->real) ||
-	    (role == TRAWL_MOST && value > fold->real))
+	if (!fold->rows || (role == TRAWL_MIN && value < fold->real) ||
+	    (role == TRAWL_MAX && value > fold->real))
 		fold->real = value;
 	else if (role == TRAWL_MEAN)
 		fold->real = fold->weight > 0 ? fold->weighted / (double)fold->weight : NAN;
-	else if (role != TRAWL_LEAST && role != TRAWL_MOST)
+	else if (role != TRAWL_MIN && role != TRAWL_MAX)
 		fold->real += value;
 }
 

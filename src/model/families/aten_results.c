@@ -339,7 +339,7 @@ static double spatial(struct tw_aten *a)
 {
 	const struct tw_dims *dims = first(a);
 	unsigned wanted = dims->rank > 2 ? dims->rank - 2 : 0, i, k;
-	double factors[TW_MOST_DIMS], n = 1;
+	double factors[TW_MAX_DIMS], n = 1;
 	struct tw_dims list;
 
 	if (tw_value_list(a->call, a->row->position, &list) && list.rank &&
@@ -349,7 +349,7 @@ static double spatial(struct tw_aten *a)
 		return n * tw_elements(&list);
 	}
 	for (k = a->row->position + 1; wanted && k < a->call->count; k++) {
-		if (tw_value_reals(a->call, k, factors, TW_MOST_DIMS) != wanted)
+		if (tw_value_reals(a->call, k, factors, TW_MAX_DIMS) != wanted)
 			continue;
 		n = (double)dims->size[0] * (double)dims->size[1];
 		for (i = 0; i < wanted; i++)

@@ -29,7 +29,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_SPATIAL 3
+#define MAX_SPATIAL 3
 
 struct conv {
 	const struct tw_operand *x, *w;
@@ -84,7 +84,7 @@ static int find_output(struct conv *c, struct tw_work *work)
 	unsigned i;
 
 	if (c->x->dims.rank != c->w->dims.rank || c->x->dims.rank < 3 ||
-	    c->x->dims.rank > 2 + MOST_SPATIAL)
+	    c->x->dims.rank > 2 + MAX_SPATIAL)
 		return tw_work_fail(work, no_filter);
 	if (!steps_are_positive(c) || c->groups < 1)
 		return tw_work_fail(work, "invalid strides, dilations or groups");
@@ -141,7 +141,7 @@ static int take_conv(struct conv *c, const struct tw_call *call, unsigned x, uns
 	take_operands(c, call, x);
 	c->transposed = tw_value_true(call, first + 3, false);
 	c->groups = tw_value_integer(call, first + 5, 1);
-	if (c->spatial > MOST_SPATIAL || !take_list(call, first, c->spatial, 1, &c->stride) ||
+	if (c->spatial > MAX_SPATIAL || !take_list(call, first, c->spatial, 1, &c->stride) ||
 	    !take_list(call, first + 1, c->spatial, 0, &c->padding) ||
 	    !take_list(call, first + 2, c->spatial, 1, &c->dilation) ||
 	    !take_list(call, first + 4, c->spatial, 0, &c->output_padding))
@@ -252,7 +252,7 @@ static int convolution_backward(const struct tw_call *call, struct tw_work *work
 static int take_conv_bias(struct conv *c, const struct tw_call *call, struct tw_work *work)
 {
 	take_operands(c, call, 0);
-	if (c->spatial > MOST_SPATIAL)
+	if (c->spatial > MAX_SPATIAL)
 		return tw_work_fail(work, no_filter);
 	c->bias = true;
 	c->stride = all_alike(c->spatial, tw_value_integer(call, 3, 1));

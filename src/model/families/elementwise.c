@@ -137,7 +137,7 @@ static int upsample_nearest(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *in = tw_operand(call, 0);
 	struct tw_dims size, out = in->dims;
-	double factors[TW_MOST_DIMS];
+	double factors[TW_MAX_DIMS];
 	unsigned i, spatial = out.rank > 2 ? out.rank - 2 : 0;
 
 	if (spatial && tw_value_list(call, 1, &size) && size.rank == spatial) {
@@ -145,7 +145,7 @@ static int upsample_nearest(const struct tw_call *call, struct tw_work *work)
 			out.size[2 + i] = size.size[i];
 		return resize(in, &out, work);
 	}
-	if (!spatial || tw_value_reals(call, 2, factors, TW_MOST_DIMS) != spatial)
+	if (!spatial || tw_value_reals(call, 2, factors, TW_MAX_DIMS) != spatial)
 		return tw_work_fail(work, "output size not recorded");
 	for (i = 0; i < spatial; i++) {
 		double scaled = floor((double)out.size[2 + i] * factors[i]);

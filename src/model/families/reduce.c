@@ -42,7 +42,7 @@ static bool stands_there(const struct tw_operand *operand)
 static double left(const struct tw_dims *dims, const struct tw_dims *reduced)
 {
 	struct tw_dims rest = *dims;
-	bool seen[TW_MOST_DIMS] = { false };
+	bool seen[TW_MAX_DIMS] = { false };
 	unsigned i;
 
 	for (i = 0; i < reduced->rank; i++) {

@@ -31,7 +31,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_SIZES 4
+#define MAX_SIZES 4
 
 /* Rows of the family. */
 enum { POINTWISE, REDUCTION };
@@ -192,11 +192,11 @@ static double most_elements(const struct tw_call *call, double n, bool *exactly)
 }
 
 /* The last integers, from the last one on: how many. */
-static unsigned last_integers(const struct tw_call *call, double last[MOST_SIZES])
+static unsigned last_integers(const struct tw_call *call, double last[MAX_SIZES])
 {
 	unsigned i, found = 0;
 
-	for (i = call->count; i-- > 0 && found < MOST_SIZES;) {
+	for (i = call->count; i-- > 0 && found < MAX_SIZES;) {
 		int64_t value = tw_value_integer(call, i, INT64_MIN);
 
 		if (value >= 0)
@@ -210,11 +210,11 @@ static unsigned last_integers(const struct tw_call *call, double last[MOST_SIZES
 /* The product of the sizes, and of a reduction the last one. */
 static int take_sizes(const struct tw_call *call, bool reduction, double *n, double *r)
 {
-	double last[MOST_SIZES], product[MOST_SIZES + 1] = { 1 };
+	double last[MAX_SIZES], product[MAX_SIZES + 1] = { 1 };
 	unsigned count = last_integers(call, last), least, i;
 	bool exactly;
 
-	if (!reduction && count == MOST_SIZES)
+	if (!reduction && count == MAX_SIZES)
 		count--;
 	least = reduction && count >= 2 ? 2 : 1;
 	for (i = 0; i < count; i++)

@@ -14,15 +14,15 @@
 #define LETTER 0.64
 #define BETWEEN 0.7
 #define LINE 1.2
-#define LEAST_SIZE 12.0
+#define MIN_SIZE 12.0
 /* Of the range, above and below. */
 #define MARGIN 0.05
 /* Where all numbers are the same one, of that, so that an axis has a length. */
 #define LONE_MARGIN 0.055
-#define LEAST_RANGE 1e-9
+#define MIN_RANGE 1e-9
 #define STEPS 7
-#define MOST_TICKS 20
-#define MOST_DIGITS 15
+#define MAX_TICKS 20
+#define MAX_DIGITS 15
 
 static double scale_of(const struct tw_picture *p)
 {
@@ -98,8 +98,8 @@ static struct ticks choose_ticks(double low, double high)
 	t.step = nice[i] * power;
 	t.first = ceil(low / t.step);
 	exponent = (i == 2) - exponent - (i == 4);
-	t.digits = exponent <= 0 ? 0 : exponent > MOST_DIGITS ? MOST_DIGITS : (unsigned)exponent;
-	for (t.count = 0; t.count < MOST_TICKS; t.count++)
+	t.digits = exponent <= 0 ? 0 : exponent > MAX_DIGITS ? MAX_DIGITS : (unsigned)exponent;
+	for (t.count = 0; t.count < MAX_TICKS; t.count++)
 		if ((t.first + t.count) * t.step > high)
 			break;
 	return t;
@@ -128,8 +128,8 @@ void tw_panel_range(const struct tw_picture *p, struct tw_panel *panel, double l
 	struct ticks ticks;
 
 	/* What differs by less is the same on an axis: its labels have no more digits. */
-	if (!(more > fmax(fmax(fabs(least), fabs(greatest)) * 1e-13, LEAST_RANGE)))
-		more = fmax(fabs(greatest), LEAST_RANGE / LONE_MARGIN) * LONE_MARGIN;
+	if (!(more > fmax(fmax(fabs(least), fabs(greatest)) * 1e-13, MIN_RANGE)))
+		more = fmax(fabs(greatest), MIN_RANGE / LONE_MARGIN) * LONE_MARGIN;
 	panel->low = least - more;
 	panel->high = greatest + more;
 	ticks = choose_ticks(panel->low, panel->high);
@@ -162,12 +162,12 @@ struct tw_panel_labels tw_panel_fit(size_t count, size_t letters, double width, 
 
 	if (wide * size <= pitch)
 		return labels;
-	labels.size = LEAST_SIZE;
-	if (wide * LEAST_SIZE <= pitch)
+	labels.size = MIN_SIZE;
+	if (wide * MIN_SIZE <= pitch)
 		return labels;
 	labels.turned = true;
-	labels.room = (double)letters * LETTER * LEAST_SIZE;
-	labels.step = (size_t)ceil(LINE * LEAST_SIZE / pitch);
+	labels.room = (double)letters * LETTER * MIN_SIZE;
+	labels.step = (size_t)ceil(LINE * MIN_SIZE / pitch);
 	return labels;
 }
 

@@ -18,7 +18,7 @@
 
 /* Radius of a point that has all the time; none is smaller than the least. */
 #define LARGEST_RADIUS 42.0
-#define LEAST_RADIUS 3.0
+#define MIN_RADIUS 3.0
 /* gnuplot's point 7 has this radius in pixels at pointsize 1. */
 #define RADIUS_OF_SIZE 3.05
 /* A number fits into a point of this radius. */
@@ -168,7 +168,7 @@ static double radius_of(const struct tw_chart_point *p)
 {
 	double share = p->time_frac > 0 ? fmin(p->time_frac, 1) : 0;
 
-	return fmax(LARGEST_RADIUS * sqrt(share), LEAST_RADIUS);
+	return fmax(LARGEST_RADIUS * sqrt(share), MIN_RADIUS);
 }
 
 /* ---- pieces of the script */
