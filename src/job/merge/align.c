@@ -109,7 +109,6 @@ static int align_by_collectives(struct trawl_merge *merge, const struct tw_merge
 	if (status)
 		return status;
 	load.progress = NULL;
-	load.gpus_per_node = 0; /* as the traces tell */
 	status = options->cluster ?
 			 tw_job_gather(&job, &set, &load, options->cluster, merge->allocator, err) :
 			 tw_job_load(&job, &set, &load, merge->allocator, err);
