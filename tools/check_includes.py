@@ -6,6 +6,7 @@ usage: tools/check_includes.py [--root DIR] [--self-test]
 - A module under src/ (job/, study/: a room of it) includes only the modules that ALLOWED names, itself, and trawl/*.h; the
   table of modules in docs/ARCHITECTURE.md has them all.
   Own headers are written "module/file.h"; a .c with a header of its own includes it first.
+- A command (src/cli) includes trawl/*.h and helpers; what else it sees is in CLI_INSIDE, and used.
 - Public headers include public and system headers only.
 - A library outside the C library is used by the one module that wraps it.
 - Calls that are never right here: see BANNED; engines that are written once: see ENGINES.
@@ -67,6 +68,58 @@ ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}
 WINGS = {m.split("/")[0] for m in ALLOWED if "/" in m}
 FOLDER_FILES = 30  # sources of a folder
 LARGER_FOLDERS = {"src/standalone"}
+
+
+# Commands use the library as others do: trawl/*.h, and what helps to print.
+CLI_HELPERS = {"cli", "base", "text", "os", "io", "json", "table", "render"}
+# What they see of its inside all the same, each with its reason: a list that may only shrink.  The
+# standalone analysis (cli/analyze) is no part of the library.
+CLI_INSIDE = {
+    # the page and the summary, which are not made of tables alone
+    "compare/compare.h": "study/compare/comparison.h",
+    "compare/compare_page.c": "study/compare/columns.h",
+    "compare/compare_summary.c": "study/compare/columns.h",
+    # the processes of one run
+    "processes.h": "job/transport/cluster.h",
+    # the processes of one run; the events of another program (--compat)
+    "ranks/cmd_merge.c": "job/merge/compat.h job/report/merge_job.h",
+    # how collectives were matched, and clocks: in no table yet
+    "ranks/collectives_summary.c": "job/collectives/syncing.h job/tables/all_tables.h",
+    # the processes of one run
+    "ranks/ranks.c": "job/report/read_job.h",
+    # stages of sweeps are not exported yet
+    "sweep/sweep.h": "study/sweep/configurations.h study/sweep/point_analysis.h",
+    "sweep/sweep_aggregate.c": "study/sweep/aggregate.h",
+    "sweep/sweep_all.c": "study/variance/steps.h",
+    "sweep/sweep_plots.c": "study/variance/points.h study/variance/variance.h",
+    "sweep/sweep_plots.h": "study/sweep/sweep.h",
+    "sweep/sweep_results.c": "study/compare/across_threads.h study/sweep/aggregate.h",
+    "sweep/sweep_run.c": "study/runs/runs.h",
+    "sweep/sweep_timeline.c": "study/sweep/metrics_timeline.h",
+    "sweep/sweep_trials.c": "study/sweep/trials.h",
+    "sweep/sweep_variance.c": "study/variance/steps.h",
+    # columns of quality where no trace could be read
+    "trace/cmd_check.c": "analysis/analysis.h",
+    # cost models are not exported yet
+    "trace/cmd_model.c": "model/model.h model/roofline.h",
+    # platforms are not exported yet
+    "trace/cmd_platforms.c": "model/platform.h",
+    # --each: which inputs there are, and which are traces
+    "trace/cmd_report.c": "job/merge/peek.h job/set/set.h",
+    # cost models are not exported yet
+    "trace/model_call.h": "model/call.h",
+    # peaks of the platform
+    "trace/plots.c": "analysis/analysis.h",
+    # ranks that are one, what steps launched, bandwidth of the platform
+    "trace/summary.c": "analysis/analysis.h model/roofline.h",
+    # whether processes of an export are ranks
+    "trace/summary_devices.c": "store/trace.h",
+    # categories of kernels
+    "trace/top_kernels.c": "analysis/analysis.h",
+    # sums of 128 bits
+    "trace/top_ranges.c": "analysis/analysis.h",
+}
+CLI_INSIDE = {f"src/cli/{f}": set(i.split()) for f, i in CLI_INSIDE.items()}
 
 
 def module_of(path):
@@ -203,9 +256,25 @@ class Check:
             quote, name = match.groups()
             first = first or (line, name)
             self.include(path, module, line, quote, name)
+        self.inside(path, module, text)
         own = self.own_header(path)
         if path.suffix == ".c" and own and (first is None or first[1] != own):
             self.say(path, first[0] if first else 1, f'its own header "{own}" comes first')
+
+    def inside(self, path, module, text):
+        """A command that looks into the library, or is listed as one that does and does not."""
+        name = str(path.relative_to(self.root))
+        if module != "cli" or name.startswith("src/cli/analyze/"):
+            return
+        listed = CLI_INSIDE.get(name, set())
+        seen = {m.group(2): text.count("\n", 0, m.start()) + 1 for m in INCLUDE.finditer(text)
+                if m.group(1) == '"'}
+        for header, line in seen.items():
+            if header.split("/")[0] not in CLI_HELPERS | {"trawl"} and header != "data/limits.h" \
+                    and header not in listed:
+                self.say(path, line, f'a command sees trawl/*.h, not "{header}"')
+        for header in sorted(listed - set(seen)):
+            self.say(path, 0, f'"{header}" is not included any more: take it from CLI_INSIDE')
 
     def include(self, path, module, line, quote, name):
         top, other = name.split("/")[0], module_of(name)
@@ -278,7 +347,9 @@ GOOD = {
     "src/analysis/analyses.def": "",
     "src/table/table.h": "",
     **{f"src/db/{n}.c": "int x;\n" for n in range(FOLDER_FILES)},
-    "src/cli/main.c": '#include "analysis/idle.h"\n#include "render/csv.h"\n',
+    "src/cli/main.c": '#include "data/limits.h"\n#include "render/csv.h"\n#include "trawl/a.h"\n',
+    "src/cli/processes.h": '#include "job/transport/cluster.h"\n',
+    "src/cli/analyze/a.c": '#include "analysis/idle.h"\n',
 }
 LONG_BODY = "int y(void)\n{\n" + "\ta();\n" * FUNCTION_LINES + "}\n"
 WRONG_TABLE = "".join(f"| `src/{m}/` | x |\n" for m in ALLOWED if m != "job/mpi")
@@ -293,6 +364,8 @@ BAD = {
     "angle brackets": ("src/io/c.c", "#include <base/text.h>\n", "our headers are written"),
     "own header late": ("src/base/text.c", '#include <a.h>\n#include "base/text.h"\n', "first"),
     "own header absent": ("src/base/kind.c", "int x;\n", "first"),
+    "command looks inside": ("src/cli/x.c", '#include "job/set/job.h"\n', "sees trawl/*.h"),
+    "list that could shrink": ("src/cli/processes.h", "int x;\n", "take it from CLI_INSIDE"),
     "library": ("src/trace/k.c", "#include <zstd.h>\n", "for io alone"),
     "module table": ("docs/ARCHITECTURE.md", WRONG_TABLE, "src/job/mpi/: in the order"),
     "order of rooms": ("src/job/set/a.c", '#include "job/match/b.h"\n', "may not include job/match"),

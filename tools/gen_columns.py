@@ -145,7 +145,7 @@ int main(void)
 	list_collectives();
 	list_compare();
 #define TW_DEFECT(id, severity, meaning) \
-	printf("kind\t%s\t%s\t%s\n", #id, tw_severity_name(TRAWL_##severity), meaning);
+	printf("kind\t%s\t%s\t%s\n", #id, trawl_severity_name(TRAWL_##severity), meaning);
 #include "store/quality.def"
 	return 0;
 }

@@ -68,6 +68,9 @@ TRAWL_API const struct trawl_defect *trawl_merge_defects(const struct trawl_merg
 /* Whether no rank that was asked for, and no part of one, is skipped. */
 TRAWL_API bool trawl_merge_is_whole(const struct trawl_merge *merge);
 
+/* Whether a trace is what a merge has written, of which GPUs of several ranks have one number. */
+TRAWL_API bool trawl_trace_is_merged(const struct trawl_trace *trace);
+
 #ifdef __cplusplus
 }
 #endif

@@ -69,6 +69,9 @@ TRAWL_API struct trawl_defect trawl_report_defect(const struct trawl_report *rep
 /* The view of the report: "" for the whole trace, else a text such as "step 3". */
 TRAWL_API const char *trawl_report_view(const struct trawl_report *report);
 
+/* Whether options.platform may be one, for before a trace is read: TRAWL_EUSAGE says why not. */
+TRAWL_API int trawl_platform_check(const char *platform, struct trawl_error *err) TRAWL_MUST_CHECK;
+
 /* The platform of the roofline, NULL: none; *guessed (may be NULL): by the trace's device name. */
 TRAWL_API const char *trawl_report_platform(const struct trawl_report *report, bool *guessed);
 

@@ -64,6 +64,8 @@ TRAWL_API const char *trawl_trace_text(const struct trawl_trace *trace, uint32_t
 
 /* The rank recorded in the trace, -1 if none. */
 TRAWL_API int64_t trawl_trace_rank(const struct trawl_trace *trace);
+/* Bytes of text that were read, decompressed. */
+TRAWL_API int64_t trawl_trace_bytes(const struct trawl_trace *trace);
 /* Name of the first device, "" when unknown. */
 TRAWL_API const char *trawl_trace_device_name(const struct trawl_trace *trace);
 
@@ -85,6 +87,12 @@ struct trawl_defect {
 	int64_t row;	     /* ... and the rowid there, -1: the table as a whole */
 	const char *meaning; /* one sentence: what it is and what was done */
 };
+
+/* "lost", "defect", "repair", "note" */
+TRAWL_API const char *trawl_severity_name(enum trawl_severity severity);
+/* "table NAME, row N" of a defect that has a table, into `buffer` of `size` bytes. */
+TRAWL_API const char *trawl_defect_place(const struct trawl_defect *defect, char *buffer,
+					 size_t size);
 
 /* The quality record: kinds seen, worst first. */
 TRAWL_API size_t trawl_trace_defects(const struct trawl_trace *trace);

@@ -26,7 +26,7 @@ void tw_set_defect(struct trawl_table *table, size_t row, size_t first,
 		   const struct trawl_defect *defect)
 {
 	tw_table_set_str(table, row, first + KIND, defect->kind);
-	tw_table_set_str(table, row, first + CLASS, tw_severity_name(defect->severity));
+	tw_table_set_str(table, row, first + CLASS, trawl_severity_name(defect->severity));
 	tw_table_set_integer(table, row, first + COUNT, defect->count);
 	if (defect->offset >= 0)
 		tw_table_set_integer(table, row, first + BYTE, defect->offset);
@@ -36,7 +36,7 @@ void tw_set_defect(struct trawl_table *table, size_t row, size_t first,
 		char place[128];
 
 		tw_table_set_str(table, row, first + ROW,
-				 tw_defect_place(defect, place, sizeof(place)));
+				 trawl_defect_place(defect, place, sizeof(place)));
 	}
 	tw_table_set_str(table, row, first + MEANING, defect->meaning);
 }

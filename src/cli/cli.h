@@ -5,8 +5,6 @@
 #define TW_CLI_CLI_H
 
 #include "cli/options.h"
-#include "model/call.h"
-#include "model/platform.h"
 #include "render/render.h"
 #include "trawl/trawl.h"
 
@@ -104,6 +102,9 @@ int cli_progress_update(void *progress, int64_t bytes_read, int64_t file_size);
 void cli_progress_end(struct cli_progress *progress);
 
 /* ---- defects.c */
+/* Quality records as lists, which live as long as the program. */
+struct trawl_defect *cli_trace_defects(const struct trawl_trace *trace, size_t *count);
+struct trawl_defect *cli_report_defects(const struct trawl_report *report, size_t *count);
 /* Lines on stderr for what was lost, is suspect or was repaired, unless a terminal shows both. */
 void cli_tell_defects(const char *path, const struct trawl_defect *defects, size_t count,
 		      const struct cli_common *common);
@@ -111,15 +112,6 @@ void cli_tell_defects(const char *path, const struct trawl_defect *defects, size
 int cli_defects_status(const struct trawl_defect *defects, size_t count);
 /* With --strict: the first defect or repair as a failure (told), CLI_FAILED; else CLI_DONE. */
 int cli_strict_status(const char *path, const struct trawl_defect *defects, size_t count);
-
-/* ---- model_call.c: the arguments of a call as a user writes them */
-struct cli_call_arguments {
-	const char *op, *dims, *strides, *dtype, *concrete; /* NULL: not given */
-};
-
-/* The call that they describe; TRAWL_EUSAGE with the option in the message. */
-int cli_read_call(const struct cli_call_arguments *arguments, struct tw_call *call,
-		  struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* ---- summary.c */
 void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,

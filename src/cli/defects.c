@@ -1,9 +1,31 @@
 #include "cli/cli.h"
 
-#include "store/quality.h"
-
 #include <stdio.h>
 #include <unistd.h>
+
+struct trawl_defect *cli_trace_defects(const struct trawl_trace *trace, size_t *count)
+{
+	struct trawl_defect *list;
+	size_t i;
+
+	*count = trawl_trace_defects(trace);
+	list = cli_alloc(*count + 1, sizeof(*list));
+	for (i = 0; i < *count; i++)
+		list[i] = trawl_trace_defect(trace, i);
+	return list;
+}
+
+struct trawl_defect *cli_report_defects(const struct trawl_report *report, size_t *count)
+{
+	struct trawl_defect *list;
+	size_t i;
+
+	*count = trawl_report_defects(report);
+	list = cli_alloc(*count + 1, sizeof(*list));
+	for (i = 0; i < *count; i++)
+		list[i] = trawl_report_defect(report, i);
+	return list;
+}
 
 static void tell_defect(const char *path, const struct trawl_defect *defect)
 {
@@ -11,12 +33,12 @@ static void tell_defect(const char *path, const struct trawl_defect *defect)
 
 	if (defect->table)
 		snprintf(place, sizeof(place), ", first in %s",
-			 tw_defect_place(defect, row, sizeof(row)));
+			 trawl_defect_place(defect, row, sizeof(row)));
 	else if (defect->offset >= 0)
 		snprintf(place, sizeof(place), ", first at byte %lld", (long long)defect->offset);
 	else if (defect->event >= 0)
 		snprintf(place, sizeof(place), ", first at event %lld", (long long)defect->event);
-	cli_message("%s: %s %s (%lld%s): %s", path, tw_severity_name(defect->severity),
+	cli_message("%s: %s %s (%lld%s): %s", path, trawl_severity_name(defect->severity),
 		    defect->kind, (long long)defect->count, place, defect->meaning);
 }
 

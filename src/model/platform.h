@@ -8,7 +8,7 @@
 #include "data/tables.h"
 #include "store/trace.h"
 #include "text/str.h"
-#include "trawl/error.h"
+#include "trawl/report.h"
 
 struct tw_platform {
 	char name[80];
@@ -64,9 +64,6 @@ int tw_platform_parse(const char *text, size_t len, const char *file, struct tw_
  */
 int tw_platform_open(const char *text, const struct tw_device *device, struct tw_platform *platform,
 		     struct trawl_error *err) TRAWL_MUST_CHECK;
-
-/* Whether tw_platform_open() may find one, for before the device is known. */
-int tw_platform_check(const char *text, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* The peak of a Compute Spec such as "matrix_bf16", NaN when unknown; *mark may be NULL. */
 double tw_platform_peak(const struct tw_platform *platform, const char *spec, enum tw_mark *mark);

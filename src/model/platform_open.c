@@ -88,7 +88,7 @@ int tw_platform_open(const char *text, const struct tw_device *device, struct tw
 	return status;
 }
 
-int tw_platform_check(const char *text, struct trawl_error *err)
+int trawl_platform_check(const char *text, struct trawl_error *err)
 {
 	struct tw_platform platform;
 	size_t i;

@@ -318,7 +318,7 @@ static void add_defects(struct tw_json *json, const struct trawl_report *report)
 
 		tw_json_object(json, TW_JSON_INLINE);
 		tw_field_text(json, "kind", defect.kind);
-		tw_field_text(json, "severity", tw_severity_name(defect.severity));
+		tw_field_text(json, "severity", trawl_severity_name(defect.severity));
 		tw_field_count(json, "count", (size_t)defect.count);
 		tw_field_text(json, "meaning", defect.meaning);
 		tw_json_end(json);

@@ -104,7 +104,7 @@ size_t tw_quality_list(const struct tw_quality *quality, struct trawl_defect *ou
 	return n;
 }
 
-const char *tw_defect_place(const struct trawl_defect *defect, char *buffer, size_t size)
+const char *trawl_defect_place(const struct trawl_defect *defect, char *buffer, size_t size)
 {
 	if (defect->row < 0)
 		snprintf(buffer, size, "table %s", defect->table);
@@ -123,7 +123,7 @@ bool tw_quality_lost(const struct tw_quality *quality)
 	return false;
 }
 
-const char *tw_severity_name(enum trawl_severity severity)
+const char *trawl_severity_name(enum trawl_severity severity)
 {
 	static const char *const names[] = { "lost", "defect", "repair", "note" };
 

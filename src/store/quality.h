@@ -38,10 +38,7 @@ size_t tw_quality_list(const struct tw_quality *quality, struct trawl_defect *ou
 /* What is the same in all defects of a kind, by its name; false when there is no such kind. */
 bool tw_quality_find(const char *kind, size_t len, struct trawl_defect *out);
 
-/* "table NAME, row N" of a defect that has a table. */
-const char *tw_defect_place(const struct trawl_defect *defect, char *buffer, size_t size);
 /* Something was skipped. */
 bool tw_quality_lost(const struct tw_quality *quality);
-const char *tw_severity_name(enum trawl_severity severity);
 
 #endif

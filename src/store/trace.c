@@ -474,6 +474,11 @@ int64_t trawl_trace_rank(const struct trawl_trace *trace)
 	return trace->rank;
 }
 
+int64_t trawl_trace_bytes(const struct trawl_trace *trace)
+{
+	return trace->bytes;
+}
+
 const char *trawl_trace_device_name(const struct trawl_trace *trace)
 {
 	return trace->device_name;

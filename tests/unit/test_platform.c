@@ -280,11 +280,11 @@ static void test_variants(void **state)
 	/* A whole name is itself, whatever the device. */
 	assert_int_equal(open_platform("H100 SXM", "NVIDIA H100 PCIe", &p, &err), 0);
 	assert_string_equal(p.name, "H100 SXM");
-	assert_int_equal(tw_platform_check("H100", &err), 0);
-	assert_int_equal(tw_platform_check("H100 SXM", &err), 0);
-	assert_int_equal(tw_platform_check("H10", &err), TRAWL_EUSAGE);
+	assert_int_equal(trawl_platform_check("H100", &err), 0);
+	assert_int_equal(trawl_platform_check("H100 SXM", &err), 0);
+	assert_int_equal(trawl_platform_check("H10", &err), TRAWL_EUSAGE);
 	assert_non_null(strstr(err.message, "no platform 'H10'; nearest: A10"));
-	assert_int_equal(tw_platform_check("", &err), TRAWL_EUSAGE);
+	assert_int_equal(trawl_platform_check("", &err), TRAWL_EUSAGE);
 	assert_int_equal(open_platform("MI300", NULL, &p, &err), TRAWL_EUSAGE);
 	assert_non_null(strstr(err.message, "nearest: MI300X, MI300A"));
 }

@@ -800,10 +800,10 @@ static void test_quality(void **state)
 	assert_int_equal(list[2].event, -1);
 	assert_string_equal(list[3].kind, "not_an_event");
 	assert_int_equal(list[3].severity, TRAWL_NOTE);
-	assert_string_equal(tw_severity_name(TRAWL_LOST), "lost");
-	assert_string_equal(tw_severity_name(TRAWL_DEFECT), "defect");
-	assert_string_equal(tw_severity_name(TRAWL_REPAIR), "repair");
-	assert_string_equal(tw_severity_name(TRAWL_NOTE), "note");
+	assert_string_equal(trawl_severity_name(TRAWL_LOST), "lost");
+	assert_string_equal(trawl_severity_name(TRAWL_DEFECT), "defect");
+	assert_string_equal(trawl_severity_name(TRAWL_REPAIR), "repair");
+	assert_string_equal(trawl_severity_name(TRAWL_NOTE), "note");
 }
 
 int main(void)

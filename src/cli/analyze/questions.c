@@ -1,6 +1,7 @@
 #include "cli/analyze/questions.h"
 
 #include "cli/analyze/remote.h"
+#include "model/platform.h"
 #include "render/escape.h"
 
 #include <errno.h>

@@ -38,7 +38,7 @@ static void print_tables(const struct cli_ranks_report *report, enum tw_format f
 	count += tables[count] != NULL;
 	tw_render(tables, count, format, "report_ranks", 0, out);
 	out->failed |= !top;
-	tw_table_free(top);
+	trawl_table_free(top);
 }
 
 static int print_result(const struct cli_ranks_report *report, enum tw_format format)
@@ -113,7 +113,7 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	ranks->common = &r->common;
 	ranks->options.report = &r->options;
 	/* Before traces are read, which may take its time. */
-	if ((r->options.platform && tw_platform_check(r->options.platform, &err)) ||
+	if ((r->options.platform && trawl_platform_check(r->options.platform, &err)) ||
 	    (r->common.output && !(r->no_csv && r->no_xlsx) &&
 	     cli_check_output(r->common.output, &err)))
 		return cli_fail(&err);

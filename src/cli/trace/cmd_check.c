@@ -2,6 +2,7 @@
 #include "cli/trace/reporting.h"
 #include "cli/screen.h"
 
+#include "analysis/analysis.h"
 #include "render/escape.h"
 #include "table/table.h"
 
@@ -57,19 +58,20 @@ static void add_defect_lines(struct check_command *c, const char *path,
 }
 
 /* The trace's own record and what its links and nesting show. */
-static int all_defects(const struct trawl_trace *trace, struct trawl_defect *defects, size_t *count,
-		       struct trawl_error *err)
+static int all_defects(const struct trawl_trace *trace, struct trawl_defect **defects,
+		       size_t *count, struct trawl_error *err)
 {
-	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT };
-	struct tw_quality quality = trace->quality;
-	struct tw_derived *derived;
-	int status = tw_derive(&derived, trace, &options, err);
+	struct trawl_report_options options;
+	struct trawl_report *report;
+	int status;
 
+	trawl_report_options_init(&options);
+	options.only = tw_analysis_quality.table.name;
+	status = trawl_report_new(&report, trace, &options, err);
 	if (status)
 		return status;
-	tw_quality_append(&quality, &derived->quality, 0);
-	*count = tw_trace_list_defects(trace, &quality, defects);
-	tw_derived_free(derived);
+	*defects = cli_report_defects(report, count);
+	trawl_report_free(report);
 	return 0;
 }
 
@@ -84,7 +86,7 @@ static void tell_timing(double load_seconds)
 
 static int check_trace(struct check_command *c, const char *path)
 {
-	struct trawl_defect defects[TW_DEFECT_COUNT];
+	struct trawl_defect *defects = NULL;
 	struct trawl_trace *trace;
 	struct trawl_error err;
 	double start = cli_seconds();
@@ -96,7 +98,7 @@ static int check_trace(struct check_command *c, const char *path)
 	c->read++;
 	if (c->timing)
 		tell_timing(cli_seconds() - start);
-	if (!c->timing && all_defects(trace, defects, &count, &err)) {
+	if (!c->timing && all_defects(trace, &defects, &count, &err)) {
 		status = cli_fail(&err);
 	} else {
 		add_defect_rows(c->table, path, defects, count);

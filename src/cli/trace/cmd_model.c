@@ -1,5 +1,6 @@
 /* trawl model: the cost model of an operation, without a trace. */
 #include "cli/cli.h"
+#include "cli/trace/model_call.h"
 
 #include "model/model.h"
 #include "model/roofline.h"

@@ -1,6 +1,7 @@
 /* trawl platforms: known GPUs, or one with the source of each figure. */
 #include "cli/cli.h"
 
+#include "model/platform.h"
 #include "table/table.h"
 
 #include <ctype.h>

@@ -2,7 +2,6 @@
 #include "cli/ranks/report_ranks.h"
 #include "cli/screen.h"
 
-#include "analysis/analysis.h"
 #include "cli/processes.h"
 #include "job/merge/peek.h"
 #include "job/set/set.h"
@@ -40,12 +39,12 @@ static int draw_plots(const struct report_command *c, const struct cli_trace_rep
 static void tell_stale(const struct report_command *c, const struct trawl_report *report,
 		       const struct cli_outputs *o)
 {
+	const char *name;
 	size_t i;
 
-	for (i = 0; i < tw_analysis_count; i++)
-		if (!trawl_report_find(report, tw_analyses[i]->table.name))
-			cli_tell_stale_table(o, tw_analyses[i]->table.name,
-					     "report: this trace has no such table");
+	for (i = 0; (name = trawl_report_table_name(i)); i++)
+		if (!trawl_report_find(report, name))
+			cli_tell_stale_table(o, name, "report: this trace has no such table");
 	if (c->plots && !o->picture && !c->reporting.common.quiet)
 		cli_tell_stale(cli_below(o->dir, ROOFLINE),
 			       "report: this trace has no such picture");

@@ -2,9 +2,10 @@
  * The arguments of a call as a user writes them, made into the JSON lists that the profiler
  * writes, which is what src/model/ reads.
  */
-#include "cli/cli.h"
+#include "cli/trace/model_call.h"
 
 #include "base/alloc.h"
+#include "cli/cli.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "text/scan.h"

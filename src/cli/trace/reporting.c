@@ -4,8 +4,6 @@
 #include "cli/exporting.h"
 #include "cli/processes.h"
 #include "data/limits.h"
-#include "job/set/merged.h"
-#include "store/trace.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -129,7 +127,7 @@ int cli_read_trace(struct trawl_trace **trace, const char *path, const struct cl
 		return cli_fail(&err);
 	if (common->verbose)
 		cli_message("%s: %.1f MB, %llu events read in %.3f s", path,
-			    (double)(*trace)->bytes / 1e6,
+			    (double)trawl_trace_bytes(*trace) / 1e6,
 			    (unsigned long long)trawl_trace_events(*trace), cli_seconds() - start);
 	return CLI_DONE;
 }
@@ -137,11 +135,9 @@ int cli_read_trace(struct trawl_trace **trace, const char *path, const struct cl
 /* Where there will be no report: what was odd in the trace itself, which may be why. */
 static void tell_trace_defects(const struct cli_reporting *r, const struct trawl_trace *trace)
 {
-	struct trawl_defect defects[TW_DEFECT_COUNT];
-	size_t count = trawl_trace_defects(trace), i;
+	size_t count;
+	const struct trawl_defect *defects = cli_trace_defects(trace, &count);
 
-	for (i = 0; i < count; i++)
-		defects[i] = trawl_trace_defect(trace, i);
 	cli_tell_defects(r->path, defects, count, &r->common);
 }
 
@@ -151,7 +147,6 @@ static int analyse_trace(struct cli_trace_report *made)
 	double start = cli_seconds();
 	struct trawl_error err;
 	int status = trawl_report_new(&made->report, made->trace, &r->options, &err);
-	size_t i;
 
 	if (status) {
 		tell_trace_defects(r, made->trace);
@@ -160,9 +155,7 @@ static int analyse_trace(struct cli_trace_report *made)
 	}
 	if (r->common.verbose)
 		cli_message("analysed in %.3f s", cli_seconds() - start);
-	made->defect_count = trawl_report_defects(made->report);
-	for (i = 0; i < made->defect_count; i++)
-		made->defects[i] = trawl_report_defect(made->report, i);
+	made->defects = cli_report_defects(made->report, &made->defect_count);
 	if (r->common.strict && cli_strict_status(r->path, made->defects, made->defect_count))
 		return CLI_FAILED;
 	cli_tell_defects(r->path, made->defects, made->defect_count, &r->common);
@@ -179,7 +172,7 @@ int cli_report_make(struct cli_trace_report *made, const struct cli_reporting *r
 	if (cli_is_led())
 		return CLI_LED;
 	/* Before the trace is read, which may take its time. */
-	if ((r->options.platform && tw_platform_check(r->options.platform, &err)) ||
+	if ((r->options.platform && trawl_platform_check(r->options.platform, &err)) ||
 	    (writes && cli_check_output(cli_output_dir(r), &err)))
 		return cli_fail(&err);
 	/* What reading gives back, analysing takes: fresh memory is what costs most. */
@@ -190,7 +183,7 @@ int cli_report_make(struct cli_trace_report *made, const struct cli_reporting *r
 		cli_read_trace(&made->trace, r->path, &r->common, tw_reuse_allocator(made->memory));
 	if (status != CLI_DONE)
 		return status;
-	if (!r->common.quiet && tw_is_merged_trace(made->trace))
+	if (!r->common.quiet && trawl_trace_is_merged(made->trace))
 		cli_message("%s: it is a merged trace, in which GPUs of several ranks have one "
 			    "number: report what it was merged from",
 			    r->path);

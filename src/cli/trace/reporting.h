@@ -7,9 +7,6 @@
 
 #include "cli/cli.h"
 
-#include "analysis/analysis.h"
-#include "store/quality.h"
-
 struct cli_reporting {
 	struct cli_common common;
 	struct trawl_report_options options;
@@ -57,7 +54,7 @@ struct cli_trace_report {
 	struct tw_reuse *memory;
 	struct trawl_trace *trace;
 	struct trawl_report *report;
-	struct trawl_defect defects[TW_DEFECT_COUNT];
+	struct trawl_defect *defects;
 	size_t defect_count;
 };
 

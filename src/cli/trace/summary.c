@@ -626,7 +626,7 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, struct cl
 		place[0] = 0;
 		if (d->table && d->severity != TRAWL_NOTE)
 			snprintf(place, sizeof(place), " (first in %s)",
-				 tw_defect_place(d, row, sizeof(row)));
+				 trawl_defect_place(d, row, sizeof(row)));
 		else if (d->offset >= 0)
 			snprintf(place, sizeof(place), " (first at byte %lld)",
 				 (long long)d->offset);
@@ -634,7 +634,7 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, struct cl
 		tw_str_add_cstr(&s->out, "  ");
 		if (s->colour)
 			tw_str_addf(&s->out, "\033[%sm", colours[d->severity]);
-		tw_str_addf(&s->out, "%-7s", tw_severity_name(d->severity));
+		tw_str_addf(&s->out, "%-7s", trawl_severity_name(d->severity));
 		if (s->colour)
 			tw_str_add_cstr(&s->out, "\033[0m");
 		cli_add_wrapped(s, line, 9);
@@ -643,13 +643,11 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, struct cl
 
 static void add_quality(const struct trawl_report *report, struct cli_screen *s)
 {
-	struct trawl_defect defects[TW_DEFECT_COUNT];
-	size_t count = trawl_report_defects(report), i;
+	size_t count;
+	const struct trawl_defect *defects = cli_report_defects(report, &count);
 
 	if (!count)
 		return;
-	for (i = 0; i < count; i++)
-		defects[i] = trawl_report_defect(report, i);
 	cli_add_heading(s, "data quality");
 	cli_add_defects(defects, count, s);
 }

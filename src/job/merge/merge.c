@@ -152,7 +152,7 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	int status;
 
 	rank->told_rank = trace->world_size == 1 || trace->marked ? -1 : trace->rank;
-	if (tw_is_merged_trace(trace))
+	if (trawl_trace_is_merged(trace))
 		return trawl_error_set(err, TRAWL_EUSAGE, TW_MERGED_TRACE);
 	if (!trace->events.count)
 		return trawl_error_set(err, TRAWL_EFORMAT, "no events in it");
@@ -271,7 +271,7 @@ static int read_rank(struct tw_merging *m, struct tw_merged *rank, struct tw_lin
 	status = trawl_trace_read(&trace, file->path, &read, err);
 	if (!status) {
 		/* Without what is added to it. */
-		if (m->options->visit && !tw_is_merged_trace(trace))
+		if (m->options->visit && !trawl_trace_is_merged(trace))
 			m->options->visit(m->options->visit_context, rank->of->file, trace,
 					  m->threads);
 		status = tw_merge_add_arrows(trace, err);

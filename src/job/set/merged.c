@@ -14,7 +14,8 @@ static bool is_merged_name(const char *name)
 	return !strncmp(name, behind, sizeof(behind) - 1);
 }
 
-bool tw_is_merged_trace(const struct trawl_trace *trace)
+/* By the names of its processes, which `trawl merge` and the script that it replaces give. */
+bool trawl_trace_is_merged(const struct trawl_trace *trace)
 {
 	struct trawl_argument arg;
 	uint64_t i;

@@ -3,9 +3,7 @@
 #define TW_JOB_SET_MERGED_H
 
 #include "store/trace.h"
-
-/* By the names of its processes, which `trawl merge` and the script that it replaces give. */
-bool tw_is_merged_trace(const struct trawl_trace *trace);
+#include "trawl/merge.h"
 
 /* A JSON list in which nothing is an event, such as one of metrics; a broken one may be a trace. */
 bool tw_is_other_list(const struct trawl_trace *trace);

@@ -78,7 +78,7 @@ static void take_defects(struct tw_rank *rank, const struct trawl_report *report
 	if (!n)
 		return;
 	snprintf(message, sizeof(message), "%s %s (%" PRId64 "): %s",
-		 tw_severity_name(worst.severity), worst.kind, worst.count, worst.meaning);
+		 trawl_severity_name(worst.severity), worst.kind, worst.count, worst.meaning);
 	rank->message = tw_rank_keep(rank, message);
 	rank->worst = worst.severity;
 	if (worst.severity == TRAWL_LOST)
@@ -520,7 +520,7 @@ struct tw_file_ranks tw_rank_reduce(const struct tw_rank_set *set, uint32_t file
 		return out;
 	read.allocator = tw_reuse_allocator(memory);
 	status = trawl_trace_read(&trace, set->files[file].path, &read, &err);
-	if (!status && (tw_is_merged_trace(trace) || tw_is_other_list(trace)))
+	if (!status && (trawl_trace_is_merged(trace) || tw_is_other_list(trace)))
 		status = trawl_error_set(&err, TRAWL_ENODATA, "%s",
 					 tw_is_other_list(trace) ? TW_OTHER_LIST : TW_MERGED_TRACE);
 	out = status ? tw_rank_of_failure(set, file, status, err.message, allocator) :
