@@ -4,18 +4,11 @@
  *	cc overlap.c -ltrawl -o overlap && ./overlap sample.sqlite
  */
 #include <stdio.h>
-#include <string.h>
 #include <trawl/trawl.h>
 
-/* A column by its header. */
 static struct trawl_cell cell(const struct trawl_table *table, size_t row, const char *header)
 {
-	size_t column = 0;
-
-	while (column < trawl_table_columns(table) &&
-	       strcmp(trawl_table_column(table, column)->header, header) != 0)
-		column++;
-	return trawl_table_cell(table, row, column);
+	return trawl_table_cell(table, row, trawl_table_find_column(table, header));
 }
 
 static void print_note(void *context, const char *line)

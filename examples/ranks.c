@@ -4,7 +4,6 @@
  *	cc ranks.c -ltrawl -o ranks && ./ranks sample.json.gz
  */
 #include <stdio.h>
-#include <string.h>
 #include <trawl/trawl.h>
 
 static void print_note(void *context, const char *line)
@@ -29,12 +28,11 @@ static void print_ranks(const struct trawl_job *job)
 static void print_verdict(const struct trawl_job_report *report)
 {
 	const struct trawl_table *table = trawl_job_report_find(report, "verdict");
-	size_t row, column = 0;
+	size_t row, column;
 
 	if (!table)
 		return;
-	while (strcmp(trawl_table_column(table, column)->header, "text") != 0)
-		column++;
+	column = trawl_table_find_column(table, "text");
 	for (row = 0; row < trawl_table_rows(table); row++) {
 		struct trawl_cell text = trawl_table_cell(table, row, column);
 

@@ -80,6 +80,8 @@ TRAWL_API size_t trawl_table_rows(const struct trawl_table *table);
 TRAWL_API size_t trawl_table_columns(const struct trawl_table *table);
 TRAWL_API const struct trawl_column *trawl_table_column(const struct trawl_table *table,
 							size_t column);
+/* The first column with that header; their number, where all cells are missing: there is none. */
+TRAWL_API size_t trawl_table_find_column(const struct trawl_table *table, const char *header);
 TRAWL_API struct trawl_cell trawl_table_cell(const struct trawl_table *table, size_t row,
 					     size_t column);
 TRAWL_API size_t trawl_table_notes(const struct trawl_table *table);

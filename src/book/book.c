@@ -450,7 +450,7 @@ int tw_book_is_damaged(struct tw_book *book, bool *damaged, struct trawl_error *
 	*damaged = false;
 	if (status || !quality)
 		return status;
-	column = tw_table_column(quality, "class");
+	column = trawl_table_find_column(quality, "class");
 	for (row = 0; row < trawl_table_rows(quality) && !*damaged; row++)
 		*damaged = tw_table_says(quality, row, column, "lost");
 	return 0;

@@ -81,7 +81,7 @@ struct trawl_table *cli_first_rows(const struct tw_table_spec *spec, const struc
 		tw_table_add_row(table);
 		for (column = 0; column < spec->column_count; column++)
 			tw_table_copy_cell(table, row, column, from, row,
-					   tw_table_column(from, headers[column]));
+					   trawl_table_find_column(from, headers[column]));
 	}
 	return tw_table_finished(table);
 }

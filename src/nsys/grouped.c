@@ -68,7 +68,7 @@ static struct trawl_cell key_of(const struct trawl_table *table, size_t row, con
 	int64_t rank = tw_table_cell(table, row, "rank").integer;
 	size_t i;
 
-	if (tw_table_column(table, by) < trawl_table_columns(table))
+	if (trawl_table_find_column(table, by) < trawl_table_columns(table))
 		return tw_table_cell(table, row, by);
 	for (i = 0; i < trawl_table_rows(setup); i++)
 		if (tw_table_cell(setup, i, "rank").integer == rank)

@@ -80,19 +80,19 @@ static int find_columns(struct source *source, struct trawl_error *err)
 	size_t none = trawl_table_columns(table), i;
 
 	for (i = 0; i < NUMBER_COLUMNS; i++) {
-		source->number_column[i] = tw_table_column(table, number_columns[i].header);
+		source->number_column[i] = trawl_table_find_column(table, number_columns[i].header);
 		if (number_columns[i].needed && source->number_column[i] == none)
 			return trawl_error_set(err, TRAWL_EFORMAT, "%s: no column '%s'",
 					       source->file, number_columns[i].header);
 	}
 	for (i = 0; i < TEXT_COLUMNS; i++) {
-		source->text_column[i] = tw_table_column(table, text_columns[i].header);
+		source->text_column[i] = trawl_table_find_column(table, text_columns[i].header);
 		if (text_columns[i].needed && source->text_column[i] == none)
 			return trawl_error_set(err, TRAWL_EFORMAT, "%s: no column '%s'",
 					       source->file, text_columns[i].header);
 	}
-	source->bound_column = tw_table_column(table, BOUND_COLUMN);
-	source->model_column = tw_table_column(table, MODEL_COLUMN);
+	source->bound_column = trawl_table_find_column(table, BOUND_COLUMN);
+	source->model_column = trawl_table_find_column(table, MODEL_COLUMN);
 	return 0;
 }
 
@@ -276,7 +276,7 @@ static int sort_lines(uint32_t *lines, const struct source *source,
 		      const struct trawl_allocator *allocator)
 {
 	const struct times times = { &source->ops,
-				     tw_table_column(source->ops.table, TIME_COLUMN) };
+				     trawl_table_find_column(source->ops.table, TIME_COLUMN) };
 	uint32_t i;
 
 	for (i = 0; i < source->ops.count; i++)

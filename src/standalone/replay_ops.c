@@ -136,8 +136,9 @@ static int read_row(const struct reading *r, struct tw_replay_row *row, const st
 	size_t i;
 
 	for (i = 0; i < TEXT_COLUMNS; i++) {
-		const char *text = tw_ops_text(r->prepared, &source->ops, at,
-					       tw_table_column(table, text_columns[i].header));
+		const char *text =
+			tw_ops_text(r->prepared, &source->ops, at,
+				    trawl_table_find_column(table, text_columns[i].header));
 
 		if (!text)
 			return TRAWL_ENOMEM;
@@ -145,7 +146,7 @@ static int read_row(const struct reading *r, struct tw_replay_row *row, const st
 	}
 	for (i = 0; i < NUMBER_COLUMNS; i++)
 		*(double *)((char *)row + number_columns[i].at) = tw_ops_number(
-			&source->ops, at, tw_table_column(table, number_columns[i].header));
+			&source->ops, at, trawl_table_find_column(table, number_columns[i].header));
 	row->efficiency_percent = efficiency(row, source->metadata, row->efficiency_percent);
 	return 0;
 }

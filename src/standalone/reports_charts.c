@@ -166,21 +166,23 @@ static bool add_points(struct tw_prepared *prepared, const struct tw_prepared_op
 
 	for (i = 0; i < ops->count; i++) {
 		struct tw_chart_point *point = &points[chart->point_count++];
-		const char *dims =
-			tw_ops_text(prepared, ops, i, tw_table_column(table, TW_COL_INPUT_DIMS));
+		const char *dims = tw_ops_text(prepared, ops, i,
+					       trawl_table_find_column(table, TW_COL_INPUT_DIMS));
 
 		*point = (struct tw_chart_point){
-			.name = tw_ops_text(prepared, ops, i, tw_table_column(table, "name")),
+			.name = tw_ops_text(prepared, ops, i,
+					    trawl_table_find_column(table, "name")),
 			.detail = dims ? shapes_of(dims, &prepared->arena) : NULL,
 			.flops_per_byte = tw_ops_number(
-				ops, i, tw_table_column(table, TW_COL_FLOPS_PER_BYTE)),
-			.tflops_per_s =
-				tw_ops_number(ops, i, tw_table_column(table, TW_COL_TFLOPS_S_MEAN)),
+				ops, i, trawl_table_find_column(table, TW_COL_FLOPS_PER_BYTE)),
+			.tflops_per_s = tw_ops_number(
+				ops, i, trawl_table_find_column(table, TW_COL_TFLOPS_S_MEAN)),
 			.time_frac =
-				tw_ops_number(ops, i, tw_table_column(table, TW_COL_PERCENTAGE)) /
+				tw_ops_number(ops, i,
+					      trawl_table_find_column(table, TW_COL_PERCENTAGE)) /
 				100,
 			.spec = tw_ops_text(prepared, ops, i,
-					    tw_table_column(table, TW_COL_COMPUTE_SPEC)),
+					    trawl_table_find_column(table, TW_COL_COMPUTE_SPEC)),
 		};
 		if (!point->detail || !point->name || !point->spec)
 			return false;

@@ -570,7 +570,7 @@ bool tw_same_header(const char *a, const char *b)
 	return x == y;
 }
 
-size_t tw_table_column(const struct trawl_table *table, const char *header)
+size_t trawl_table_find_column(const struct trawl_table *table, const char *header)
 {
 	size_t i;
 
@@ -582,12 +582,13 @@ size_t tw_table_column(const struct trawl_table *table, const char *header)
 
 bool tw_table_has_column(const struct trawl_table *table, const char *header)
 {
-	return tw_table_column(table, header) < trawl_table_columns(table);
+	return trawl_table_find_column(table, header) < trawl_table_columns(table);
 }
 
 struct trawl_cell tw_table_cell(const struct trawl_table *table, size_t row, const char *header)
 {
 	static const struct trawl_cell missing = { .state = TRAWL_CELL_MISSING };
 
-	return table ? trawl_table_cell(table, row, tw_table_column(table, header)) : missing;
+	return table ? trawl_table_cell(table, row, trawl_table_find_column(table, header)) :
+		       missing;
 }

@@ -116,8 +116,6 @@ struct trawl_table *tw_table_finished(struct trawl_table *table);
  * with u: files have any.
  */
 bool tw_same_header(const char *a, const char *b);
-/* The first column of that header; their number, where every cell is missing, when there is none. */
-size_t tw_table_column(const struct trawl_table *table, const char *header);
 bool tw_table_has_column(const struct trawl_table *table, const char *header);
 /* The cell under a header, missing when there is no such column, row or table (NULL). */
 struct trawl_cell tw_table_cell(const struct trawl_table *table, size_t row, const char *header);

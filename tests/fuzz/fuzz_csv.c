@@ -63,7 +63,7 @@ static void look(const struct tw_csv *csv)
 			check(tw_table_says(table, row, column, "") == !*cell);
 			check(isnan(tw_table_number(table, row, column)) || *cell);
 		}
-	check(tw_table_column(table, csv->cells[0]) == 0);
+	check(trawl_table_find_column(table, csv->cells[0]) == 0);
 	tw_str_release(&text);
 	tw_table_free(table);
 }

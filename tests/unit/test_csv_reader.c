@@ -31,10 +31,10 @@ static void cells_by_header(void **state)
 		typed("\xef\xbb\xbfname,n\r\n\"a,\"\"b\"\"\nc\",1.5\nplain,\n");
 
 	assert_int_equal(trawl_table_rows(table), 2);
-	assert_true(tw_table_says(table, 0, tw_table_column(table, "name"), "a,\"b\"\nc"));
+	assert_true(tw_table_says(table, 0, trawl_table_find_column(table, "name"), "a,\"b\"\nc"));
 	assert_true(tw_table_number(table, 0, 1) > 1.4 && tw_table_number(table, 0, 1) < 1.6);
 	assert_true(isnan(tw_table_number(table, 1, 1)));
-	assert_int_equal(tw_table_column(table, "x"), 2);
+	assert_int_equal(trawl_table_find_column(table, "x"), 2);
 	assert_true(tw_table_says(table, 9, 0, ""));
 	free_typed();
 }
@@ -174,7 +174,7 @@ static void columns_have_types(void **state)
 	}
 	assert_int_equal(trawl_table_cell(table, 1, 0).integer, 12345);
 	assert_int_equal(trawl_table_cell(table, 1, 4).state, TRAWL_CELL_MISSING);
-	assert_int_equal(tw_table_column(table, "time (\xC2\xB5s)"), 0);
+	assert_int_equal(trawl_table_find_column(table, "time (\xC2\xB5s)"), 0);
 	assert_false(tw_table_has_column(table, "time"));
 	assert_true(tw_table_says(table, 0, 3, "12"));
 	assert_false(tw_table_says(table, 0, 3, "1"));

@@ -215,6 +215,8 @@ static void a_report_and_its_tables(void **state)
 	assert_int_equal(cell.state, TRAWL_CELL_VALUE);
 	assert_int_equal(cell.integer, 9500);
 	assert_int_equal(trawl_table_cell(table, 5, 1).integer, 14000);
+	assert_int_equal(trawl_table_find_column(table, "type"), 0);
+	assert_int_equal(trawl_table_find_column(table, "none"), trawl_table_columns(table));
 	/* What is not there is missing, not 0. */
 	assert_int_equal(trawl_table_cell(table, 1000, 0).state, TRAWL_CELL_MISSING);
 	assert_int_equal(trawl_table_cell(table, 0, 1000).state, TRAWL_CELL_MISSING);

@@ -58,12 +58,12 @@ static void end_job(void)
 
 static void set_integer(struct trawl_table *table, size_t row, const char *header, int64_t value)
 {
-	tw_table_set_integer(table, row, tw_table_column(table, header), value);
+	tw_table_set_integer(table, row, trawl_table_find_column(table, header), value);
 }
 
 static void set_text(struct trawl_table *table, size_t row, const char *header, const char *value)
 {
-	tw_table_set_str(table, row, tw_table_column(table, header), value);
+	tw_table_set_str(table, row, trawl_table_find_column(table, header), value);
 }
 
 /* A row of kernel_summary; times in ns. */
@@ -78,7 +78,7 @@ static void kernel(size_t rank, const char *name, const char *device, int64_t su
 	set_text(t, row, "Kernel device", device);
 	set_integer(t, row, "Kernel duration (µs)_sum", sum);
 	set_integer(t, row, "Kernel duration (µs)_count", count);
-	tw_table_set_real(t, row, tw_table_column(t, "Kernel duration (µs)_mean"), mean_us);
+	tw_table_set_real(t, row, trawl_table_find_column(t, "Kernel duration (µs)_mean"), mean_us);
 	set_integer(t, row, "Kernel duration (µs)_min", sum / count - 1);
 	set_integer(t, row, "Kernel duration (µs)_max", sum / count + 1);
 }
@@ -109,7 +109,7 @@ static double real(const struct trawl_table *table, size_t row, const char *head
 
 static bool is_missing(const struct trawl_table *table, size_t row, const char *header)
 {
-	assert_true(tw_table_column(table, header) < trawl_table_columns(table));
+	assert_true(trawl_table_find_column(table, header) < trawl_table_columns(table));
 	return tw_table_cell(table, row, header).state == TRAWL_CELL_MISSING;
 }
 
@@ -154,7 +154,7 @@ static void rows_with_the_same_keys_are_one(void **state)
 	assert_int_equal(integer(t, 1, "slowest rank"), 10);
 	assert_int_equal(integer(t, 1, "Kernel duration (µs)_count_total"), 6);
 	assert_true(fabs(real(t, 1, "Kernel duration (µs)_mean_median") - 1) < 1e-15);
-	assert_true(tw_table_column(t, "Kernel duration (µs)_mean_total") ==
+	assert_true(trawl_table_find_column(t, "Kernel duration (µs)_mean_total") ==
 		    trawl_table_columns(t));
 	tw_table_free(t);
 }
@@ -169,12 +169,14 @@ static void medians_are_exact(void **state)
 	kernel(0, "gemm", "0", 1000, 2, 0.5);
 	kernel(1, "gemm", "0", 2001, 5, 0.5);
 	t = sum("kernel_summary");
-	column = trawl_table_column(t, tw_table_column(t, "Kernel duration (µs)_sum_median"));
+	column = trawl_table_column(t,
+				    trawl_table_find_column(t, "Kernel duration (µs)_sum_median"));
 	assert_int_equal(column->type, TRAWL_COLUMN_DECIMAL);
 	assert_int_equal(column->scale, 4);
 	assert_int_equal(integer(t, 0, "Kernel duration (µs)_sum_median"), 15005);
 	assert_int_equal(integer(t, 0, "Kernel duration (µs)_count_median"), 35);
-	column = trawl_table_column(t, tw_table_column(t, "Kernel duration (µs)_count_median"));
+	column = trawl_table_column(
+		t, trawl_table_find_column(t, "Kernel duration (µs)_count_median"));
 	assert_int_equal(column->scale, 1);
 	tw_table_free(t);
 	end_job();
@@ -350,7 +352,8 @@ static void what_is_kept_is_enough(void **state)
 		kept = tw_sums_keep(tables[i], trawl_allocator_default());
 		assert_non_null(kept);
 		assert_int_equal(trawl_table_columns(kept), trawl_table_columns(tables[i]) - 1);
-		assert_true(tw_table_column(kept, "Kernel device") == trawl_table_columns(kept));
+		assert_true(trawl_table_find_column(kept, "Kernel device") ==
+			    trawl_table_columns(kept));
 		tw_table_free(tables[i]);
 		tables[i] = kept;
 	}

@@ -234,7 +234,7 @@ static void end(struct steps *s)
 static void assert_text(struct steps *s, size_t row, const char *header, const char *expected)
 {
 	assert_true(tw_table_has_column(s->table, header));
-	assert_string_equal(tw_table_text(s->table, row, tw_table_column(s->table, header),
+	assert_string_equal(tw_table_text(s->table, row, trawl_table_find_column(s->table, header),
 					  &s->text),
 			    expected);
 }

@@ -91,7 +91,7 @@ static struct trawl_table *narrowed(const struct trawl_table *table)
 	struct trawl_table *out;
 
 	for (i = 0; i < SHOWN_COLUMNS; i++) {
-		size_t column = tw_table_column(table, shown_columns[i]);
+		size_t column = trawl_table_find_column(table, shown_columns[i]);
 
 		if (column == trawl_table_columns(table) || !has_values(table, column) ||
 		    is_said_elsewhere(trawl_table_name(table), shown_columns[i]))
@@ -139,7 +139,7 @@ static bool is_shown(enum tw_compare_table which, const struct trawl_table *tabl
 	if (!table || !trawl_table_rows(table) ||
 	    (which == TW_CONFIGURATION_CHANGES && trawl_table_rows(table) < 2))
 		return false;
-	verdict = tw_table_column(table, "verdict");
+	verdict = trawl_table_find_column(table, "verdict");
 	for (row = 0; which == TW_RANK_CHANGES && row < trawl_table_rows(table); row++)
 		if (strcmp(trawl_table_cell(table, row, verdict).text, tw_verdict_names[TW_SAME]))
 			return true;
@@ -163,7 +163,7 @@ static int list_tables(const struct page *p, struct tw_page_table *list, size_t 
 		if (!narrow[i])
 			return TRAWL_ENOMEM;
 		table = narrow[i];
-		verdict = tw_table_column(table, "verdict");
+		verdict = trawl_table_find_column(table, "verdict");
 		list[(*count)++] = (struct tw_page_table){
 			on_page[i].heading, on_page[i].text, table,
 			verdict < trawl_table_columns(table) ? verdict : SIZE_MAX, SHOWN_ROWS

@@ -113,7 +113,7 @@ static const struct {
 
 static size_t row_of_type(const struct trawl_table *table, const char *type)
 {
-	size_t column = tw_table_column(table, "type"), row;
+	size_t column = trawl_table_find_column(table, "type"), row;
 
 	for (row = 0; row < trawl_table_rows(table); row++) {
 		struct trawl_cell cell = trawl_table_cell(table, row, column);
@@ -144,7 +144,7 @@ static struct trawl_table *make_timeline(const struct trawl_table *sums)
 		tw_table_set_str(table, row, PART, parts[i].label);
 		for (column = MEAN; column <= SHARE; column++)
 			tw_table_copy_cell(table, row, column, sums, source,
-					   tw_table_column(sums, from[column]));
+					   trawl_table_find_column(sums, from[column]));
 	}
 	return tw_table_finished(table);
 }
@@ -237,7 +237,7 @@ static struct trawl_table *make_spread(const struct trawl_table *sums,
 
 		for (column = RANK; column <= TOTAL; column++)
 			tw_table_copy_cell(table, row, column, timelines, shown[i].row,
-					   tw_table_column(timelines, rank_from[column]));
+					   trawl_table_find_column(timelines, rank_from[column]));
 		if (total > 0)
 			tw_table_set_real(table, row, BUSY, (double)busy / (double)total * 100);
 	}
@@ -326,10 +326,12 @@ struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report)
 	top = tw_table_new(&source->spec, trawl_allocator_default());
 	for (row = 0; top && from && row < trawl_table_rows(from) && row < report->top_ops; row++) {
 		tw_table_add_row(top);
-		tw_table_copy_cell(top, row, NAME, from, row, tw_table_column(from, source->name));
-		tw_table_copy_cell(top, row, TOP_RANKS, from, row, tw_table_column(from, "ranks"));
+		tw_table_copy_cell(top, row, NAME, from, row,
+				   trawl_table_find_column(from, source->name));
+		tw_table_copy_cell(top, row, TOP_RANKS, from, row,
+				   trawl_table_find_column(from, "ranks"));
 		tw_table_copy_cell(top, row, TOP_SLOWEST, from, row,
-				   tw_table_column(from, TW_COL_SLOWEST_RANK));
+				   trawl_table_find_column(from, TW_COL_SLOWEST_RANK));
 		tw_table_set_real(top, row, CALLS, statistic(from, row, source->calls, "_mean"));
 		tw_table_set_real(top, row, TIME_MEAN,
 				  statistic(from, row, source->time, "_mean") / source->per_ms);

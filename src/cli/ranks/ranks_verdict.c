@@ -57,7 +57,8 @@ static struct trawl_table *excerpt_of(const struct trawl_table *from, const stru
 	struct trawl_table *table;
 
 	for (i = 0; i < e->count; i++) {
-		columns[i] = *trawl_table_column(from, tw_table_column(from, e->parts[i].from));
+		columns[i] =
+			*trawl_table_column(from, trawl_table_find_column(from, e->parts[i].from));
 		columns[i].header = e->parts[i].header;
 		if (columns[i].type == TRAWL_COLUMN_DECIMAL &&
 		    !strcmp(columns[i].unit, "\xC2\xB5s"))
@@ -69,7 +70,7 @@ static struct trawl_table *excerpt_of(const struct trawl_table *from, const stru
 		at = e->by ? next_row(from, e->by, at) : row;
 		for (i = 0; i < e->count; i++)
 			tw_table_copy_cell(table, row, i, from, at,
-					   tw_table_column(from, e->parts[i].from));
+					   trawl_table_find_column(from, e->parts[i].from));
 	}
 	if (table && rows < all)
 		tw_table_add_note(table, "%zu of %zu rows: all are in %s", rows, all,

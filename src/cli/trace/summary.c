@@ -337,7 +337,7 @@ static double percent_of_roofline(const struct trawl_table *table, size_t row)
 /* Over the rows of that name, each as much as its kernel time; NaN when none has one. */
 static double roofline_of_name(const struct trawl_table *table, struct trawl_cell name)
 {
-	size_t name_column = tw_table_column(table, "name"), row;
+	size_t name_column = trawl_table_find_column(table, "name"), row;
 	double sum = 0, time = 0;
 
 	for (row = 0; row < trawl_table_rows(table); row++) {
@@ -492,7 +492,7 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 				copy_categories(top, row, column, ops);
 			else if (sources[column])
 				tw_table_copy_cell(top, row, column, ops, row,
-						   tw_table_column(ops, sources[column]));
+						   trawl_table_find_column(ops, sources[column]));
 		}
 	}
 	if (trawl_report_view(report)[0])

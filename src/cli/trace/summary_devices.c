@@ -47,7 +47,7 @@ static void add_figure(struct trawl_table *table, size_t to, const struct trawl_
 	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (is_text(&type, types[i]))
 			tw_table_copy_cell(table, to, FIRST_SHARE + i, from, row,
-					   tw_table_column(from, "percent"));
+					   trawl_table_find_column(from, "percent"));
 }
 
 struct trawl_table *cli_by_device(const struct trawl_report *report)
@@ -63,7 +63,7 @@ struct trawl_table *cli_by_device(const struct trawl_report *report)
 		if (!row || !is_same(&device, &before)) {
 			to = tw_table_add_row(table);
 			tw_table_copy_cell(table, to, DEVICE, from, row,
-					   tw_table_column(from, "device"));
+					   trawl_table_find_column(from, "device"));
 		}
 		add_figure(table, to, from, row);
 		before = device;

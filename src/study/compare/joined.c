@@ -59,7 +59,7 @@ static double order_of(const struct joining *j, const uint32_t *of)
 
 	if (!join->order || row == TW_KEYED_NO_ROW)
 		return NAN;
-	return tw_table_number(table, row, tw_table_column(table, join->order));
+	return tw_table_number(table, row, trawl_table_find_column(table, join->order));
 }
 
 /* Rows of a side whose key no side before it has. */
@@ -215,8 +215,8 @@ static void add_differences(struct joining *j, size_t side)
 		const char *header = join->differences[i], *tag = join->names[side];
 		const struct trawl_table *table = join->sides[side]->table;
 		const struct trawl_table *baseline = join->sides[0]->table;
-		size_t at = tw_table_column(table, header);
-		size_t base = tw_table_column(baseline, header);
+		size_t at = trawl_table_find_column(table, header);
+		size_t base = trawl_table_find_column(baseline, header);
 
 		if (at == trawl_table_columns(table) || base == trawl_table_columns(baseline))
 			continue;

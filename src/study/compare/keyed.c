@@ -34,7 +34,7 @@ static size_t count_column(const struct trawl_table *table)
 	size_t none = trawl_table_columns(table), column = none, i;
 
 	for (i = 0; i < sizeof(names) / sizeof(*names) && column == none; i++)
-		column = tw_table_column(table, names[i]);
+		column = trawl_table_find_column(table, names[i]);
 	return column;
 }
 
@@ -234,7 +234,7 @@ int tw_keyed_of(struct tw_keyed *keyed, const struct trawl_table *from, const ch
 	if (rows >= UINT32_MAX / 4)
 		return trawl_error_set(err, TRAWL_ELIMIT, "more rows than can be compared");
 	for (i = 0; i < key_count; i++)
-		keyed->keys[i] = tw_table_column(from, keys[i]);
+		keyed->keys[i] = trawl_table_find_column(from, keys[i]);
 	keyed->ids = tw_alloc(scope, (rows + 1) * sizeof(*keyed->ids));
 	next = tw_alloc_array(scope, rows + 1, sizeof(*next));
 	if (!keyed->ids || !next || !find_keys(keyed, pool, scope))

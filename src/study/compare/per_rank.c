@@ -349,7 +349,7 @@ static void add_value(const struct measure *m, double *total, double *calls, dou
 static void add_rows(struct collectives *c, const struct measure measures[MEASURES],
 		     const struct trawl_table *from, unsigned side)
 {
-	size_t count = tw_table_column(from, measures[MEASURES - 1].header), row, i;
+	size_t count = trawl_table_find_column(from, measures[MEASURES - 1].header), row, i;
 	struct tw_str name;
 
 	tw_str_init(&name, c->names.allocator);
@@ -361,15 +361,16 @@ static void add_rows(struct collectives *c, const struct measure measures[MEASUR
 		for (i = 0; i < 3; i++) {
 			if (i)
 				tw_str_add_char(&name, TW_KEY_SEPARATOR);
-			tw_table_add_text(&name, from, row, tw_table_column(from, keys[i]));
+			tw_table_add_text(&name, from, row, trawl_table_find_column(from, keys[i]));
 		}
 		to = name.failed ? NULL : collective_named(c, name.ptr);
 		c->failed |= !to;
 		for (i = 0; i < MEASURES && to; i++)
-			add_value(&measures[i], &to->values[side][i], &to->calls[side][i],
-				  tw_table_number(from, row,
-						  tw_table_column(from, measures[i].header)),
-				  isnan(calls) ? 1 : calls);
+			add_value(
+				&measures[i], &to->values[side][i], &to->calls[side][i],
+				tw_table_number(from, row,
+						trawl_table_find_column(from, measures[i].header)),
+				isnan(calls) ? 1 : calls);
 	}
 	c->failed |= name.failed;
 	tw_str_release(&name);

@@ -188,10 +188,11 @@ void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_pl
 /* The first of the names that is a column; none when there is none. */
 static size_t column_of(const struct trawl_table *table, const char *const names[2])
 {
-	size_t column = names[0] ? tw_table_column(table, names[0]) : SIZE_MAX;
+	size_t column = names[0] ? trawl_table_find_column(table, names[0]) : SIZE_MAX;
 
-	return column >= trawl_table_columns(table) && names[1] ? tw_table_column(table, names[1]) :
-								  column;
+	return column >= trawl_table_columns(table) && names[1] ?
+		       trawl_table_find_column(table, names[1]) :
+		       column;
 }
 
 /* What the table lacks, NULL: nothing. */
@@ -201,7 +202,7 @@ static const char *find_columns(const struct source *source, const struct trawl_
 	size_t i;
 
 	for (i = 0; i < 3 && source->keys[i]; i++) {
-		keys[i] = tw_table_column(table, source->keys[i]);
+		keys[i] = trawl_table_find_column(table, source->keys[i]);
 		if (keys[i] == trawl_table_columns(table))
 			return source->keys[i];
 	}
@@ -256,8 +257,8 @@ bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_pla
 bool tw_samples_add_rank_timeline(struct tw_samples *samples, const struct tw_sample_place *place,
 				  const struct trawl_table *table)
 {
-	size_t rank = tw_table_column(table, "rank"), columns = trawl_table_columns(table), row,
-	       column;
+	size_t rank = trawl_table_find_column(table, "rank"), columns = trawl_table_columns(table),
+	       row, column;
 	struct tw_sample_place at = *place;
 
 	if (rank == columns || !tw_table_has_column(table, TW_COL_TOTAL_TIME_MS))

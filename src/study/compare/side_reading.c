@@ -94,7 +94,8 @@ static int add_sheet(struct tw_side *side, struct tw_book *book, enum tw_compare
 /* A rank of a row of a report over ranks. */
 static int64_t rank_of_row(const struct trawl_table *table, size_t row)
 {
-	return tw_compared_ns(tw_table_number(table, row, tw_table_column(table, "rank")), 1);
+	return tw_compared_ns(tw_table_number(table, row, trawl_table_find_column(table, "rank")),
+			      1);
 }
 
 /* A report over ranks has the timeline of each, which says more than its sums. */
@@ -128,7 +129,7 @@ static size_t note_damaged_ranks(struct tw_side *side, struct tw_book *book)
 	if (tw_book_table(book, &tw_ranks_table_ranks.table, &ranks, NULL) || !ranks)
 		return 0;
 	for (row = 0; row < trawl_table_rows(ranks); row++) {
-		if (!tw_table_says(ranks, row, tw_table_column(ranks, "state"), "damaged"))
+		if (!tw_table_says(ranks, row, trawl_table_find_column(ranks, "state"), "damaged"))
 			continue;
 		side->at.rank = rank_of_row(ranks, row);
 		note_damage(side);

@@ -129,7 +129,8 @@ static int find_columns(const struct trawl_table *from, size_t found[COLUMNS],
 	size_t i;
 
 	for (i = 0; i < COLUMNS; i++)
-		found[i] = is_made_here(i) ? SIZE_MAX : tw_table_column(from, columns[i].header);
+		found[i] = is_made_here(i) ? SIZE_MAX :
+					     trawl_table_find_column(from, columns[i].header);
 	for (i = 0; i < sizeof(key) / sizeof(*key); i++)
 		if (found[key[i]] == trawl_table_columns(from))
 			return trawl_error_set(err, TRAWL_EFORMAT,

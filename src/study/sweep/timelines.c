@@ -81,7 +81,7 @@ int tw_timelines_add(struct tw_timelines *timelines, int64_t threads, int64_t ch
 	size_t columns[3], rows = trawl_table_rows(table), row, i;
 
 	for (i = 0; i < 3; i++) {
-		columns[i] = tw_table_column(table, headers[i]);
+		columns[i] = trawl_table_find_column(table, headers[i]);
 		if (columns[i] == trawl_table_columns(table))
 			return trawl_error_set(err, TRAWL_EFORMAT,
 					       "gpu_timeline has no column '%s'", headers[i]);

@@ -84,7 +84,7 @@ void tw_variance_free(struct tw_variance *v)
 static size_t details_column(const struct trawl_table *gemm)
 {
 	size_t count = trawl_table_columns(gemm), i;
-	size_t column = tw_table_column(gemm, TW_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS);
+	size_t column = trawl_table_find_column(gemm, TW_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS);
 
 	for (i = 0; column == count && i < count; i++)
 		if (!strncmp(trawl_table_column(gemm, i)->header, DETAILS, strlen(DETAILS)))
@@ -99,8 +99,8 @@ static int find_columns(const struct trawl_table *gemm, struct place *place,
 	const char *missing = NULL;
 
 	place->details = details_column(gemm);
-	place->min = tw_table_column(gemm, TW_COL_KERNEL_TIME_US_MIN);
-	place->max = tw_table_column(gemm, TW_COL_KERNEL_TIME_US_MAX);
+	place->min = trawl_table_find_column(gemm, TW_COL_KERNEL_TIME_US_MIN);
+	place->max = trawl_table_find_column(gemm, TW_COL_KERNEL_TIME_US_MAX);
 	if (place->max == none)
 		missing = TW_COL_KERNEL_TIME_US_MAX;
 	if (place->min == none)
@@ -238,14 +238,14 @@ static bool shortest(const struct adding *a, size_t row, int64_t *min_ns)
 	    !(tw_table_number(a->gemm, row, place->max) > 0))
 		return true;
 	if (!a->instances ||
-	    !tw_table_whole(a->gemm, row, tw_table_column(a->gemm, TW_COL_UID_FIRST), &uid))
+	    !tw_table_whole(a->gemm, row, trawl_table_find_column(a->gemm, TW_COL_UID_FIRST), &uid))
 		return false;
-	column = tw_table_column(a->instances, TW_COL_UID_FIRST);
+	column = trawl_table_find_column(a->instances, TW_COL_UID_FIRST);
 	for (i = 0; i < trawl_table_rows(a->instances); i++)
 		if (tw_table_whole(a->instances, i, column, &other) && other == uid)
 			break;
-	return tw_table_decimal(a->instances, i, tw_table_column(a->instances, "min_time_ns"), 0,
-				min_ns) &&
+	return tw_table_decimal(a->instances, i,
+				trawl_table_find_column(a->instances, "min_time_ns"), 0, min_ns) &&
 	       *min_ns > 0;
 }
 

@@ -47,7 +47,7 @@ int tw_sweep_collectives_of_table(const struct trawl_table *nccl_long, int64_t r
 	*out = (struct tw_sweep_collectives){ 0 };
 	*without_times = 0;
 	for (i = 0; i < 4; i++) {
-		column[i] = tw_table_column(nccl_long, headers[i]);
+		column[i] = trawl_table_find_column(nccl_long, headers[i]);
 		if (column[i] == trawl_table_columns(nccl_long))
 			return trawl_error_set(err, TRAWL_EFORMAT,
 					       "sheet nccl_long has no column '%s'", headers[i]);

@@ -75,7 +75,7 @@ const struct trawl_column tw_variance_columns[TW_VARIANCE_COLUMNS] = {
 
 size_t tw_variance_at(const struct trawl_table *table, enum tw_variance_column column)
 {
-	return tw_table_column(table, tw_variance_columns[column].header);
+	return trawl_table_find_column(table, tw_variance_columns[column].header);
 }
 
 double tw_variance_number(const struct trawl_table *table, size_t row,
@@ -143,9 +143,9 @@ static struct trawl_column declared(int column)
 static size_t source_of(const struct trawl_table *step, int column)
 {
 	if (column == NAME)
-		return tw_table_column(step, TW_VARIANCE_PREFIX "name");
+		return trawl_table_find_column(step, TW_VARIANCE_PREFIX "name");
 	if (column == DIMS)
-		return tw_table_column(step, TW_VARIANCE_PREFIX TW_COL_INPUT_DIMS_FIRST);
+		return trawl_table_find_column(step, TW_VARIANCE_PREFIX TW_COL_INPUT_DIMS_FIRST);
 	return column == READING ? SIZE_MAX : tw_variance_at(step, (enum tw_variance_column)column);
 }
 

@@ -55,7 +55,7 @@ static const char *text_at(struct step *s, const struct trawl_table *table, size
 			   const char *header)
 {
 	const char *copy =
-		tw_table_copy_text(table, row, tw_table_column(table, header), &s->scratch);
+		tw_table_copy_text(table, row, trawl_table_find_column(table, header), &s->scratch);
 
 	s->no_memory |= !copy;
 	return copy ? copy : "";
@@ -139,7 +139,7 @@ static struct fit find_operation(struct step *s, const struct wanted *w,
 	for (i = 0; *name && *dims && i < trawl_table_rows(table); i++) {
 		struct fit fit = { .row = i, .found = true };
 
-		if (!tw_table_says(table, i, tw_table_column(table, "name"), name) ||
+		if (!tw_table_says(table, i, trawl_table_find_column(table, "name"), name) ||
 		    !tw_same_arguments(dims, text_at(s, table, i, TW_COL_INPUT_DIMS_FIRST)))
 			continue;
 		fit.differences = count_differences(s, w->row, table, i);
@@ -153,7 +153,8 @@ static bool has_kernel(struct step *s, const struct trawl_table *table, size_t a
 		       const char *kernel)
 {
 	struct tw_listed_kernels kernels;
-	bool has = tw_table_says(table, at, tw_table_column(table, TW_COL_MAIN_KERNEL), kernel);
+	bool has = tw_table_says(table, at, trawl_table_find_column(table, TW_COL_MAIN_KERNEL),
+				 kernel);
 	size_t i;
 
 	if (has)
@@ -298,7 +299,7 @@ static void set_row(struct step *s, const struct wanted *w, const struct trawl_t
 static bool find_runs(const char *kernel, double wanted_us, bool longest,
 		      const struct trawl_table *runs, size_t *found)
 {
-	size_t name = tw_table_column(runs, "name");
+	size_t name = trawl_table_find_column(runs, "name");
 	double best = INFINITY, best_ns = 0;
 	size_t i;
 
