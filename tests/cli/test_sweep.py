@@ -116,7 +116,7 @@ class Sweep(Case):
         self.assertNotIn("number of steps", same.out)
         add_steps(256, 56, 1, 2)
         unlike = self.run_on("report", place, "-o", self.tmp / "unlike", codes=(3,))
-        self.assertIn("the same number of steps (256thread_28ch 1, 256thread_56ch not told)",
+        self.assertIn("Step counts differ (256thread_28ch 1, 256thread_56ch unknown)",
                       " ".join(unlike.out.split()))
 
     def test_second_run_gives_the_same(self):
@@ -156,8 +156,7 @@ class Sweep(Case):
         trace = place / "256thread/nccl_28channels/torch_profiler/rank1/trace_step9.json"
         trace.write_text(trace.read_text()[:1400])
         result = self.run_on("all", place, "--no-plots", codes=(3,))
-        self.assertIn("256thread_28ch: parts of the traces of 1 of 3 ranks are lost; these do not "
-                      "count.", result.out)
+        self.assertIn("256thread_28ch: damaged traces of 1 of 3 ranks: skipped.", result.out)
         self.assertIn("512thread_56ch, 0.", result.out)
         rows = {r["configuration"]: r for r in csv.DictReader(
             self.run_on("report", place, "--format", "csv", codes=(3,)).out.splitlines())}
@@ -175,7 +174,7 @@ class Sweep(Case):
             '{"schema": "trawl.sweep_run/1", "status": "FAILED"}')
         result = self.run_on("report", place, codes=(3,))
         self.assertIn("512thread_56ch: its run ended with FAILED", result.err)
-        self.assertIn("Best of those that can be compared: 256thread_56ch", result.out)
+        self.assertIn("Best of the comparable configurations: 256thread_56ch", result.out)
 
     def test_files_of_the_run_are_no_traces(self):
         place = self.sweep(points=[(256, 28), (256, 56)])
@@ -200,11 +199,11 @@ class Sweep(Case):
         (half / "run_output.log").write_text("Traceback")
         result = self.run_on("all", place, codes=(3,))
         self.assertIn("512thread/nccl_56channels: no traces in it", result.err)
-        self.assertIn("Best of those that can be compared: 256thread_56ch", result.out)
+        self.assertIn("Best of the comparable configurations: 256thread_56ch", result.out)
 
     def test_one_configuration(self):
         result = self.run_on("report", self.sweep(points=[(256, 28)]))
-        self.assertIn("there is no other to compare with", result.out)
+        self.assertIn("no other configuration to compare", result.out)
 
     def test_one_thread_count_has_no_comparisons(self):
         place = self.sweep(points=[(256, 28), (256, 56)])

@@ -230,16 +230,16 @@ static void test_answer(void **state)
 	};
 
 	assert_answer(list, 3,
-		      "Best: b, 90.000 ms of GPU time (median of 8 ranks): 10.0 % (10.000 ms) less "
-		      "than a, the next, and 25.0 % (30.000 ms) less than c, the slowest.\n"
-		      "The difference to the next is 5.0 times the noise of the ranks (2.000 ms); "
-		      "another run may differ by more than ranks do.\n"
-		      "It trades 2.000 ms more computing than a.\n");
+		      "Best: b, 90.000 ms of GPU time (median of 8 ranks): 10.0 % (10.000 ms) "
+		      "less than a (next best), 25.0 % (30.000 ms) less than c (slowest).\n"
+		      "The difference to the next best is 5.0x rank-to-rank noise (2.000 ms); "
+		      "run-to-run noise may be larger.\n"
+		      "Trade-off: 2.000 ms more compute than a.\n");
 }
 
-#define NOTHING_TRADED                                                                        \
-	"It trades nothing: no other has less computing, exposed communication or idle time " \
-	"by 1 % of the total time.\n"
+#define NO_TRADE_OFF                                                                            \
+	"No trade-off: no other configuration has less compute, exposed communication or idle " \
+	"time by 1 % of the total time.\n"
 
 static void test_answer_within_noise(void **state)
 {
@@ -249,17 +249,17 @@ static void test_answer_within_noise(void **state)
 	};
 
 	assert_answer(list, 2,
-		      "Best: b, 100.000 ms of GPU time (median of 2 ranks): 2.0 % (2.000 ms) less "
-		      "than a.\n"
-		      "The difference to the next is within the noise of the ranks (3.000 ms): "
-		      "either will do.\n" NOTHING_TRADED);
+		      "Best: b, 100.000 ms of GPU time (median of 2 ranks): 2.0 % (2.000 ms) "
+		      "less than a.\n"
+		      "The difference to the next best is within rank-to-rank noise (3.000 "
+		      "ms): a tie.\n" NO_TRADE_OFF);
 	list[0].part_ms[5] = 100.9;
 	list[0].spread_ms = 0.1;
 	assert_answer(list, 2,
-		      "Best: b, 100.000 ms of GPU time (median of 2 ranks): 0.9 % (0.900 ms) less "
-		      "than a.\n"
-		      "The difference to the next is below 1 %, which another run may turn round: "
-		      "either will do.\n" NOTHING_TRADED);
+		      "Best: b, 100.000 ms of GPU time (median of 2 ranks): 0.9 % (0.900 ms) "
+		      "less than a.\n"
+		      "The difference to the next best is below 1 %, within run-to-run noise: "
+		      "a tie.\n" NO_TRADE_OFF);
 }
 
 static bool is_answered(const struct tw_configuration *list, size_t count, const char *words)
@@ -283,12 +283,12 @@ static void test_one_per_cent_is_told(void **state)
 	};
 
 	EDGE_OF(TW_LIMIT_SWEEP_TOLD_PERCENT);
-	assert_true(is_answered(list, 2, "is below 1 %, which another run may turn round"));
-	assert_true(is_answered(list, 2, "It trades nothing: "));
+	assert_true(is_answered(list, 2, "is below 1 %, within run-to-run noise"));
+	assert_true(is_answered(list, 2, "No trade-off: "));
 	list[1].part_ms[5] = 101;
 	list[1].part_ms[0] = 78.999;
-	assert_true(is_answered(list, 2, "is 10.0 times the noise"));
-	assert_true(is_answered(list, 2, "It trades 1.001 ms more computing than b"));
+	assert_true(is_answered(list, 2, "is 10x rank-to-rank noise"));
+	assert_true(is_answered(list, 2, "Trade-off: 1.001 ms more compute than b"));
 }
 
 /* 0.05 % is 0.5 of 1000. */
@@ -300,7 +300,7 @@ static void test_what_rounds_to_nothing_is_none(void **state)
 	};
 
 	EDGE_OF(TW_LIMIT_NO_DIFFERENCE_PERCENT);
-	assert_true(is_answered(list, 2, ": as long as b."));
+	assert_true(is_answered(list, 2, ": as fast as b."));
 	list[0].part_ms[5] = 999.499;
 	assert_true(is_answered(list, 2, ": 0.1 % (0.501 ms) less than b."));
 }
@@ -314,13 +314,12 @@ static void test_answer_of_few(void **state)
 
 	assert_answer(list, 0, "");
 	assert_answer(list, 1,
-		      "Best: a, 100.000 ms of GPU time (median of 1 rank); there is no other to "
-		      "compare with.\n");
-	assert_answer(
-		list, 2,
-		"Best: a, 100.000 ms of GPU time (median of 1 rank): 9.1 % (10.000 ms) less "
-		"than b.\n"
-		"With one rank each, how much of that is noise is not known.\n" NOTHING_TRADED);
+		      "Best: a, 100.000 ms of GPU time (median of 1 rank); no other "
+		      "configuration to compare with.\n");
+	assert_answer(list, 2,
+		      "Best: a, 100.000 ms of GPU time (median of 1 rank): 9.1 % (10.000 ms) less "
+		      "than b.\n"
+		      "Noise unknown: one rank per configuration.\n" NO_TRADE_OFF);
 }
 
 /* What is shorter since less of it was recorded, or since it failed, is not the best. */
@@ -337,20 +336,19 @@ static void test_what_cannot_be_the_best(void **state)
 	list[3].damaged = 1;
 	assert_answer(
 		list, 4,
-		"failed is no candidate: its run ended with TIMEOUT.\n"
-		"none has no trace that can be read.\n"
-		"damaged: parts of the traces of 1 of 8 ranks are lost; these do not count.\n"
-		"Best of those that can be compared: whole, 100.000 ms of GPU time (median of "
-		"8 ranks): 9.1 % (10.000 ms) less than damaged.\n"
-		"The difference to the next is 10.0 times the noise of the ranks (1.000 ms); "
-		"another run may differ by more than ranks do.\n" NOTHING_TRADED);
+		"failed: excluded, run status TIMEOUT.\n"
+		"none: no readable trace.\n"
+		"damaged: damaged traces of 1 of 8 ranks: skipped.\n"
+		"Best of the comparable configurations: whole, 100.000 ms of GPU time (median "
+		"of 8 ranks): 9.1 % (10.000 ms) less than damaged.\n"
+		"The difference to the next best is 10x rank-to-rank noise (1.000 ms); "
+		"run-to-run noise may be larger.\n" NO_TRADE_OFF);
 	list[3].ranks = list[3].damaged = 1;
 	assert_answer(list + 2, 2,
-		      "none has no trace that can be read.\n"
-		      "damaged: parts of the traces of 1 of 1 ranks are lost; its times are too "
-		      "short.\n"
-		      "Best of those that can be compared: damaged, 110.000 ms of GPU time (median "
-		      "of 1 rank); there is no other to compare with.\n");
+		      "none: no readable trace.\n"
+		      "damaged: damaged traces of 1 of 1 ranks: times are lower bounds.\n"
+		      "Best of the comparable configurations: damaged, 110.000 ms of GPU time "
+		      "(median of 1 rank); no other configuration to compare with.\n");
 }
 
 static void test_steps_compare_where_their_numbers_differ(void **state)
@@ -363,12 +361,11 @@ static void test_steps_compare_where_their_numbers_differ(void **state)
 	list[1].steps = 2;
 	assert_answer(
 		list, 2,
-		"The traces do not show the same number of steps: what is compared is the time "
-		"of a step.\n"
-		"Best: two, 90.000 ms of GPU time a step (median of 2 ranks): 10.0 % (10.000 "
+		"Step counts differ: times per step are compared.\n"
+		"Best: two, 90.000 ms of GPU time per step (median of 2 ranks): 10.0 % (10.000 "
 		"ms) less than one.\n"
-		"The difference to the next is 10.0 times the noise of the ranks (1.000 ms); "
-		"another run may differ by more than ranks do.\n");
+		"The difference to the next best is 10x rank-to-rank noise (1.000 ms); "
+		"run-to-run noise may be larger.\n");
 }
 
 static void test_answer_out_of_memory(void **state)
@@ -411,15 +408,15 @@ static void test_whom_ranks_wait_for(void **state)
 	list[0].straggler = list[2].straggler = "3";
 	tw_str_init(&out, trawl_allocator_default());
 	tw_configurations_answer(list, 3, &out);
-	assert_non_null(strstr(out.ptr, "In a, c the ranks wait for rank 3 ("));
+	assert_non_null(strstr(out.ptr, "In a, c ranks wait for rank 3 ("));
 	tw_str_clear(&out);
 	list[1].straggler = "1, 4";
 	tw_configurations_answer(list, 3, &out);
-	assert_non_null(strstr(out.ptr, "In b the ranks wait for ranks 1, 4 ("));
+	assert_non_null(strstr(out.ptr, "In b ranks wait for ranks 1, 4 ("));
 	tw_str_clear(&out);
 	list[1].straggler = "3";
 	tw_configurations_answer(list, 3, &out);
-	assert_non_null(strstr(out.ptr, "In all of them the ranks wait for rank 3 ("));
+	assert_non_null(strstr(out.ptr, "In all configurations ranks wait for rank 3 ("));
 	tw_str_release(&out);
 }
 
@@ -433,7 +430,7 @@ static void test_ranks_that_others_have(void **state)
 
 	tw_str_init(&out, trawl_allocator_default());
 	tw_configurations_answer(list, 2, &out);
-	assert_non_null(strstr(out.ptr, "b has 7 ranks, others up to 8.\n"));
+	assert_non_null(strstr(out.ptr, "b: 7 ranks, other configurations up to 8.\n"));
 	tw_str_release(&out);
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Rows named in a sentence. */
-#define MOST_NAMED 3
+#define MAX_NAMED 3
 
 #define BELOW_PERCENT TW_LIMIT_TEXT(TW_LIMIT_SAME_BELOW_PERCENT)
 #define BELOW_TOTAL_PERCENT (TW_LIMIT_SAME_BELOW_TOTAL_PERMILLE / 10.0)
@@ -52,12 +52,12 @@ void tw_change_name(const struct tw_changes *changes, const struct tw_change *c,
 	const char *name = name_of(changes, c);
 
 	if (strspn(name, (const char[]){ TW_KEY_SEPARATOR, '\0' }) == strlen(name))
-		name = "(not named)";
+		name = "(unnamed)";
 	for (; *name; name++)
 		tw_str_add_char(out, *name == TW_KEY_SEPARATOR ? ' ' : *name);
 }
 
-/* Whether another item of the list, cut to `width`, looks the same. */
+/* Whether another item of the list looks the same when shortened to `width`. */
 static bool looks_same(const struct tw_changes *changes, const struct tw_change_list *list,
 		       const struct tw_change *c, const struct tw_str *shown, size_t width)
 {
@@ -83,7 +83,7 @@ static bool looks_same(const struct tw_changes *changes, const struct tw_change_
 	return same;
 }
 
-/* The same, cut in the middle where it is long, but not so that another one looks like it. */
+/* The same, shortened in the middle, but unique within the list. */
 static void add_name(struct tw_str *out, const struct tw_changes *changes,
 		     const struct tw_change_list *list, const struct tw_change *c)
 {
@@ -115,14 +115,14 @@ static void add_noise(struct tw_str *out, const struct tw_change *c)
 	double apart = fabs(c->ns[1] - c->ns[0]);
 
 	if (!(c->noise_ns > 0)) {
-		tw_str_add_cstr(out, "the ranks of each side agree");
+		tw_str_add_cstr(out, "no rank-to-rank noise");
 		return;
 	}
 	if (apart / c->noise_ns < TW_LIMIT_TOLD_NOISE_MOST) {
-		tw_str_add_real_fixed(out, apart / c->noise_ns, 1);
-		tw_str_add_cstr(out, " x the noise of the ranks (");
+		tw_str_add_real_fixed(out, apart / c->noise_ns, apart / c->noise_ns < 10 ? 1 : 0);
+		tw_str_add_cstr(out, "x rank-to-rank noise (");
 	} else {
-		tw_str_add_cstr(out, "far over the noise of the ranks (");
+		tw_str_add_cstr(out, "far above rank-to-rank noise (");
 	}
 	tw_add_ms(out, c->noise_ns);
 	tw_str_add_char(out, ')');
@@ -133,7 +133,7 @@ static void add_one_side(struct tw_str *out, const struct tw_change *c)
 	if (c->ranks[0] && c->ranks[1])
 		tw_str_add_cstr(out, "in no configuration on both sides");
 	else
-		tw_str_addf(out, "not in the %s", c->ranks[0] ? "test" : "baseline");
+		tw_str_addf(out, "missing in the %s", c->ranks[0] ? "test" : "baseline");
 }
 
 void tw_change_why(const struct tw_change *c, struct tw_str *out)
@@ -143,7 +143,7 @@ void tw_change_why(const struct tw_change *c, struct tw_str *out)
 		tw_str_add_cstr(out, "no difference");
 		break;
 	case TW_WHY_NOISE:
-		tw_str_add_cstr(out, "within the noise of the ranks (");
+		tw_str_add_cstr(out, "within rank-to-rank noise (");
 		tw_add_ms(out, c->noise_ns);
 		tw_str_add_char(out, ')');
 		break;
@@ -158,7 +158,7 @@ void tw_change_why(const struct tw_change *c, struct tw_str *out)
 		break;
 	case TW_WHY_NO_NOISE:
 		tw_str_add_cstr(out,
-				"over " BELOW_PERCENT " %; noise not known (one value a side)");
+				"over " BELOW_PERCENT " %; noise unknown (one value per side)");
 		break;
 	case TW_WHY_ONE_SIDE:
 		add_one_side(out, c);
@@ -190,7 +190,7 @@ static void add_over(struct tw_str *out, const struct tw_changes *changes,
 		     const struct tw_change *total)
 {
 	if (changes->common > 1)
-		tw_str_addf(out, "over %zu configurations (geometric mean)", changes->common);
+		tw_str_addf(out, "geometric mean of %zu configurations", changes->common);
 	else if (total->ranks[0] > 1 || total->ranks[1] > 1)
 		tw_str_addf(out, "median of %zu rank%s", total->ranks[1],
 			    total->ranks[1] == 1 ? "" : "s");
@@ -226,11 +226,11 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 	tw_str_add_char(out, '.');
 }
 
-/* The parts that make up the total without overlapping. */
+/* Non-overlapping parts of the total. */
 static const struct {
 	const char *type, *label;
 } whole[] = {
-	{ "computation_time", "computing" },
+	{ "computation_time", "compute" },
 	{ "exposed_comm_time", TW_LABEL_EXPOSED_COMMUNICATION },
 	{ "exposed_memcpy_time", TW_LABEL_EXPOSED_COPIES },
 	{ "idle_time", "idle time" },
@@ -244,7 +244,7 @@ static double apart_of(const struct tw_change *c)
 	return to - from;
 }
 
-/* ---- ranks that others wait for */
+/* ---- stragglers */
 
 static int compare_apart(const void *a, const void *b)
 {
@@ -276,7 +276,7 @@ static void add_rank(struct tw_str *out, const struct tw_rank_change *c, bool fi
 	tw_str_add_char(out, ')');
 }
 
-/* Whether the time in which communication is not hidden is that of waiting for a rank. */
+/* Whether the exposed communication is waiting for a rank. */
 static void add_waiting(struct tw_str *out, const struct tw_changes *changes,
 			const struct tw_rank_change *c)
 {
@@ -291,16 +291,16 @@ static void add_waiting(struct tw_str *out, const struct tw_changes *changes,
 			apart = list->items[i].ns[1] - list->items[i].ns[0];
 	if (!(apart * c->apart_ns > 0))
 		return;
-	tw_str_addf(out, ": they wait %s for it", c->more ? "longer" : "less long");
+	tw_str_addf(out, ": they wait %s for it", c->more ? "longer" : "less");
 	if (fabs(c->apart_ns) * 2 < fabs(apart))
 		return;
-	tw_str_addf(out, ", and most of the %s exposed communication (%c",
+	tw_str_addf(out, ", which is most of the %s exposed communication (%c",
 		    c->more ? "longer" : "shorter", apart > 0 ? '+' : '-');
 	tw_add_ms(out, apart);
-	tw_str_add_cstr(out, ") is that waiting");
+	tw_str_add_char(out, ')');
 }
 
-/* Of the configuration where one stands out most. */
+/* Outliers of the configuration with the largest one. */
 static void add_odd_ranks(struct tw_str *out, const struct tw_changes *changes,
 			  const struct tw_rank_change *const *odd, size_t count)
 {
@@ -314,7 +314,7 @@ static void add_odd_ranks(struct tw_str *out, const struct tw_changes *changes,
 	for (i = 0; i < count; i++) {
 		if (odd[i]->config != first->config)
 			continue;
-		if (named < MOST_NAMED) {
+		if (named < MAX_NAMED) {
 			add_rank(out, odd[i], !named);
 			named++;
 		}
@@ -332,8 +332,8 @@ static void add_odd_ranks(struct tw_str *out, const struct tw_changes *changes,
 	add_waiting(out, changes, first);
 	tw_str_add_char(out, '.');
 	if (count > here)
-		tw_str_addf(out, " In other configurations %zu rank%s out too.", count - here,
-			    count - here == 1 ? " stands" : "s stand");
+		tw_str_addf(out, " Other configurations have %zu more outlier rank%s.",
+			    count - here, count - here == 1 ? "" : "s");
 }
 
 static void say_ranks(const struct tw_changes *changes, struct tw_answer *answer)
@@ -358,7 +358,7 @@ static void say_ranks(const struct tw_changes *changes, struct tw_answer *answer
 	tw_free(a, odd, ranks->odd * sizeof(*odd));
 }
 
-/* Why a part does not count, in brackets. */
+/* Why a part has no verdict, in brackets. */
 static void add_doubt(struct tw_str *out, const struct tw_change *c)
 {
 	if (c->judged.why == TW_WHY_NOISE)
@@ -407,8 +407,8 @@ static size_t take_parts(const struct tw_changes *changes, struct part parts[WHO
 }
 
 /*
- * What the difference of the total is made of.  Where that is none, only what moved inside is worth
- * a sentence.  Medians of parts need not add up to that of the total.
+ * Breakdown of the difference of the total; without a difference, only parts that changed.  Medians
+ * of parts need not add up to the median of the total.
  */
 static void say_parts(const struct tw_changes *changes, const struct tw_change *total,
 		      struct tw_answer *answer)
@@ -426,11 +426,11 @@ static void say_parts(const struct tw_changes *changes, const struct tw_change *
 		return;
 	out = next_line(answer);
 	if (same) {
-		tw_str_add_cstr(out, "Within it moved: ");
+		tw_str_add_cstr(out, "Changed parts: ");
 	} else {
-		tw_str_add_cstr(out, "The ");
+		tw_str_add_cstr(out, "Breakdown of ");
 		add_signed(out, apart_of(total));
-		tw_str_add_cstr(out, " are: ");
+		tw_str_add_cstr(out, ": ");
 	}
 	for (i = 0; i < count; i++) {
 		tw_str_addf(out, "%s%s ", i ? ", " : "", parts[i].label);
@@ -441,8 +441,8 @@ static void say_parts(const struct tw_changes *changes, const struct tw_change *
 	if (fabs(rest) * 100 >= fabs(apart_of(parts[0].change)) * TW_LIMIT_REST_PERCENT) {
 		tw_str_add_cstr(out, "; ");
 		add_signed(out, rest);
-		tw_str_addf(out, " is left%s",
-			    total->ranks[0] > 1 ? ", as medians need not add up" : "");
+		tw_str_addf(out, " unattributed%s",
+			    total->ranks[0] > 1 ? " (medians do not add up)" : "");
 	}
 	tw_str_add_char(out, '.');
 }
@@ -450,9 +450,9 @@ static void say_parts(const struct tw_changes *changes, const struct tw_change *
 static const struct {
 	enum tw_compared_kind kind;
 	const char *what;
-} moving[] = { { TW_OPERATION, "operations" }, { TW_KERNEL, "kernels" } };
+} moving[] = { { TW_OPERATION, "operators" }, { TW_KERNEL, "kernels" } };
 
-/* What has a verdict, largest first; how many. */
+/* Items with a verdict, largest first; returns their number. */
 static size_t add_moved(struct tw_str *out, const struct tw_changes *changes,
 			enum tw_verdict verdict, const char *heading)
 {
@@ -465,10 +465,10 @@ static size_t add_moved(struct tw_str *out, const struct tw_changes *changes,
 		for (i = 0; i < list->count; i++) {
 			const struct tw_change *c = &list->items[i];
 
-			if (c->judged.verdict != verdict || n++ >= MOST_NAMED)
+			if (c->judged.verdict != verdict || n++ >= MAX_NAMED)
 				continue;
 			if (n == 1)
-				tw_str_addf(out, "%s%s ", all ? "; of " : heading, moving[k].what);
+				tw_str_addf(out, "%s%s ", all ? "; " : heading, moving[k].what);
 			else
 				tw_str_add_cstr(out, ", ");
 			add_name(out, changes, list, c);
@@ -476,8 +476,8 @@ static size_t add_moved(struct tw_str *out, const struct tw_changes *changes,
 			add_signed(out, apart_of(c));
 			tw_str_add_char(out, ')');
 		}
-		if (n > MOST_NAMED)
-			tw_str_addf(out, " and %zu more", n - MOST_NAMED);
+		if (n > MAX_NAMED)
+			tw_str_addf(out, " and %zu more", n - MAX_NAMED);
 		all += n;
 	}
 	if (all)
@@ -494,14 +494,14 @@ static void say_moved(const struct tw_changes *changes, struct tw_answer *answer
 		answer->count--;
 		return;
 	}
-	worse = add_moved(out, changes, TW_WORSE, "Slower: of ");
+	worse = add_moved(out, changes, TW_WORSE, "Slower: ");
 	if (worse)
 		out = next_line(answer);
-	better = add_moved(out, changes, TW_BETTER, "Faster: of ");
+	better = add_moved(out, changes, TW_BETTER, "Faster: ");
 	if (!worse && better)
-		tw_str_add_cstr(out, " No operation or kernel is slower beyond noise.");
+		tw_str_add_cstr(out, " No operator or kernel is slower beyond noise.");
 	else if (!worse)
-		tw_str_add_cstr(out, "No operation or kernel is slower or faster beyond noise.");
+		tw_str_add_cstr(out, "No operator or kernel is slower or faster beyond noise.");
 	else if (!better)
 		answer->count--;
 }
@@ -510,7 +510,7 @@ static void add_count(struct tw_str *out, size_t count, const char *label, doubl
 {
 	if (!count)
 		return;
-	tw_str_addf(out, "%zu of %s (", count, label);
+	tw_str_addf(out, "%zu in %s (", count, label);
 	tw_add_ms(out, ns);
 	tw_str_add_char(out, ')');
 }
@@ -533,7 +533,7 @@ static void say_one_sided(const struct tw_changes *changes, const char *const la
 	if (!counts[0] && !counts[1])
 		return;
 	out = next_line(answer);
-	tw_str_add_cstr(out, "Kernels of one side alone: ");
+	tw_str_add_cstr(out, "Kernels on one side only: ");
 	add_count(out, counts[1], labels[1], ns[1]);
 	tw_str_add_cstr(out, counts[0] && counts[1] ? ", " : "");
 	add_count(out, counts[0], labels[0], ns[0]);
@@ -545,7 +545,7 @@ static void add_steps(struct tw_str *out, const struct tw_sample_config *c, unsi
 {
 	int64_t first = c->first_step[side], last = c->last_step[side];
 
-	tw_str_addf(out, "%s shows %lld step%s (%lld", label, (long long)(last - first + 1),
+	tw_str_addf(out, "%s has %lld step%s (%lld", label, (long long)(last - first + 1),
 		    first == last ? "" : "s", (long long)first);
 	if (last > first)
 		tw_str_addf(out, "-%lld", (long long)last);
@@ -569,8 +569,8 @@ bool tw_compare_uneven(const struct tw_changes *changes, const char *const label
 		add_steps(out, c, 1, labels[1]);
 	} else {
 		tw_str_addf(out,
-			    "%s and %s probably do not show the same number of steps: %s calls "
-			    "the operations and kernels that both have ",
+			    "%s and %s probably have different step counts: %s calls the common "
+			    "operators and kernels ",
 			    labels[0], labels[1], labels[1]);
 		tw_str_add_real_fixed(out, changes->uneven.ratios[i], 2);
 		tw_str_add_cstr(out, " times as often");
@@ -579,9 +579,7 @@ bool tw_compare_uneven(const struct tw_changes *changes, const char *const label
 		tw_str_addf(out, " (%s", c->name);
 	if (changes->common > 1 && changes->uneven.count > 1)
 		tw_str_addf(out, " and %zu more", changes->uneven.count - 1);
-	tw_str_addf(out,
-		    "%s. Times are not comparable as they stand; --step compares the same steps of "
-		    "traces.",
+	tw_str_addf(out, "%s. Times are not comparable: compare the same steps with --step.",
 		    changes->common > 1 ? ")" : "");
 	return true;
 }
@@ -593,7 +591,7 @@ static void say_uneven(const struct tw_changes *changes, const char *const label
 		tw_compare_uneven(changes, labels, next_line(answer));
 }
 
-/* Different numbers of calls are different work: then times per call are what to look at. */
+/* Different numbers of calls are different work: times per call are comparable. */
 static void say_work(const struct tw_changes *changes, const char *const labels[2],
 		     struct tw_answer *answer)
 {
@@ -613,10 +611,9 @@ static void say_work(const struct tw_changes *changes, const char *const labels[
 	    fabs(calls[1] / calls[0] - 1) * 100 <= TW_LIMIT_SAME_WORK_PERCENT)
 		return;
 	out = next_line(answer);
-	tw_str_addf(out, "They did not do the same work: %s ran the same kernels ", labels[1]);
+	tw_str_addf(out, "The work differs: %s ran the common kernels ", labels[1]);
 	tw_str_add_real_fixed(out, calls[1] / calls[0], 2);
-	tw_str_addf(out, " times as often as %s, so that times per call say more than sums.",
-		    labels[0]);
+	tw_str_addf(out, " times as often as %s: compare times per call.", labels[0]);
 }
 
 static const char *config_of(const struct tw_samples *samples, size_t config, unsigned side)
@@ -667,8 +664,8 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 		say_parts(changes, total, answer);
 	} else {
 		tw_str_addf(next_line(answer),
-			    changes->common ? "The total time of %s and %s is not in both." :
-					      "No configuration is in both %s and %s.",
+			    changes->common ? "Total time is missing in %s or %s." :
+					      "%s and %s have no configuration in common.",
 			    labels[0], labels[1]);
 	}
 	say_moved(changes, answer);
@@ -725,7 +722,7 @@ static bool is_over(const struct gate *g, const struct tw_change *c)
 {
 	double slower = -tw_change_faster(c);
 
-	/* From nothing to something is over any percentage. */
+	/* An increase from zero is above any percentage. */
 	return c->judged.verdict == TW_WORSE && (isnan(slower) || slower > g->percent);
 }
 
@@ -755,7 +752,7 @@ size_t tw_compare_gate(const struct tw_changes *changes, double percent,
 	for (i = 0; changes->common > 1 && i < changes->totals.count; i++)
 		if (changes->totals.items[i].configs && is_over(&g, &changes->totals.items[i]))
 			fail_row(&g, &changes->totals, &changes->totals.items[i], "timeline part");
-	check_list(&g, TW_OPERATION, "operation");
+	check_list(&g, TW_OPERATION, "operator");
 	check_list(&g, TW_KERNEL, "kernel");
 	check_list(&g, tw_changes_collectives(changes), "collective");
 	return g.count;

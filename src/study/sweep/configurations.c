@@ -45,7 +45,7 @@ static int64_t steps_of(const struct trawl_job *job)
 	return steps;
 }
 
-/* Of a trace that lost parts no time is the rank's; but they are better than nothing. */
+/* Damaged traces are used only where no others exist. */
 static bool counts(const struct tw_rank *rank, bool damaged)
 {
 	return rank->gpu_events && (rank->state == TRAWL_RANK_DAMAGED) == damaged;
@@ -167,44 +167,37 @@ enum {
 
 static const struct trawl_column columns[] = {
 	[NAME] = TW_TEXT("configuration", 18, "threads and channels", .values = "!"),
-	[TOTAL_MS] = TW_MEAN_MS("total ms", 12,
-				"time from the first to the last GPU work, median over the ranks"),
+	[TOTAL_MS] =
+		TW_MEAN_MS("total ms", 12, "first GPU start to last GPU end, median over ranks"),
 	[BEHIND] = TW_PERCENT_2(
 		"behind best %", 10,
-		"time above that of the best configuration, of a step where the numbers of steps "
-		"are told and differ"),
+		"slowdown against the best configuration; per step where step counts are known "
+		"and differ"),
 	[SPREAD_MS] = TW_MEAN_MS(
 		"spread ms", 10,
-		"noise of the total time: 1.4826 times the median absolute deviation over "
-		"the ranks"),
-	[COMPUTING_MS] = TW_MEAN_MS("compute ms", 12, "computation time, median over the ranks"),
+		"rank-to-rank noise of the total time: 1.4826 x median absolute deviation"),
+	[COMPUTING_MS] = TW_MEAN_MS("compute ms", 12, "compute time, median over ranks"),
 	[EXPOSED_COMM_MS] =
 		TW_MEAN_MS("exposed comm ms", 12,
-			   "communication that no computing hides, median over the ranks"),
-	[IDLE_MS] = TW_MEAN_MS("idle ms", 10, "time without any GPU work, median over the ranks"),
+			   "communication not overlapped by compute, median over ranks"),
+	[IDLE_MS] = TW_MEAN_MS("idle ms", 10, "time without GPU work, median over ranks"),
 	[BLOCKED] = TW_INTEGER("blocked", 8,
-			       "of the matrix products that differ most: longest call over half in "
-			       "collectives"),
-	[DIFFERENCE_US] =
-		TW_REAL("GEMM max-min µs", "µs", 1, 12,
-			"longest less shortest call, mean over the matrix products that differ "
-			"most"),
-	[COMM_MS] = TW_MEAN_MS("comm ms", 10, "time with communication, median over the ranks"),
-	[RANKS] =
-		TW_INTEGER("ranks", 6,
-			   "ranks that count: with GPU work and, where there are any, whole traces",
-			   .values = "!"),
-	[STRAGGLER] = TW_TEXT("waits for rank", 8,
-			      "ranks that the others wait for, as its collective report says"),
-	[STEPS] = TW_INTEGER("steps", 6, "profiler steps that each rank shows"),
-	[RUN] = TW_TEXT("run", 12, "how its run ended, where that is told and no success"),
-	[THREADS] = TW_INTEGER("threads", 8, "RCCL threads a block", .values = "!"),
-	[CHANNELS] = TW_INTEGER("channels", 9, "most NCCL channels", .values = "!"),
+			       "high-variance GEMMs whose longest call overlaps collectives "
+			       "for more than half of it"),
+	[DIFFERENCE_US] = TW_REAL("GEMM max-min µs", "µs", 1, 12,
+				  "max - min call time, mean over the high-variance GEMMs"),
+	[COMM_MS] = TW_MEAN_MS("comm ms", 10, "communication time, median over ranks"),
+	[RANKS] = TW_INTEGER("ranks", 6, "ranks used: with GPU work and, if any, undamaged traces",
+			     .values = "!"),
+	[STRAGGLER] = TW_TEXT("waits for rank", 8, "straggler ranks, from the collective report"),
+	[STEPS] = TW_INTEGER("steps", 6, "profiler steps in the trace of each rank"),
+	[RUN] = TW_TEXT("run", 12, "status of the run, if known and not success"),
+	[THREADS] = TW_INTEGER("threads", 8, "RCCL threads per block", .values = "!"),
+	[CHANNELS] = TW_INTEGER("channels", 9, "max NCCL channels", .values = "!"),
 };
 
-static const struct tw_table_spec spec = TW_SPEC("configurations",
-						 "the configurations of a sweep, the fastest first",
-						 columns, .keep_empty = true);
+static const struct tw_table_spec spec = TW_SPEC(
+	"configurations", "configurations of a sweep, fastest first", columns, .keep_empty = true);
 
 static void add_row(struct trawl_table *table, const struct tw_configuration *c,
 		    const struct tw_configuration *best, bool step)
@@ -249,7 +242,7 @@ struct trawl_table *tw_configurations_table(const struct tw_configuration *list,
 
 /* ---- the answer */
 
-/* How many can be the best; none: those whose runs failed are what there is. */
+/* Number of candidates for the best; without any, failed runs are used. */
 static size_t candidates(const struct tw_configuration *list, size_t count)
 {
 	size_t i, n = 0, ended = 0;
@@ -269,12 +262,12 @@ static size_t all_ranks(const struct tw_configuration *c)
 static void add_its_steps(struct tw_str *out, const struct tw_configuration *c)
 {
 	if (c->steps < 0)
-		tw_str_addf(out, "%s not told", c->name);
+		tw_str_addf(out, "%s unknown", c->name);
 	else
 		tw_str_addf(out, "%s %" PRId64, c->name, c->steps);
 }
 
-/* Where the steps of some are not told, or differ between ranks, times are compared as they are. */
+/* Where step counts are unknown, or differ between ranks, total times are compared. */
 static void add_steps(struct tw_str *out, const struct tw_configuration *list, size_t count)
 {
 	const struct tw_configuration *first = NULL;
@@ -286,44 +279,40 @@ static void add_steps(struct tw_str *out, const struct tw_configuration *list, s
 		first = first ? first : &list[i];
 		if (list[i].steps == first->steps)
 			continue;
-		tw_str_add_cstr(out, "The traces do not show the same number of steps (");
+		tw_str_add_cstr(out, "Step counts differ (");
 		add_its_steps(out, first);
 		tw_str_add_cstr(out, ", ");
 		add_its_steps(out, &list[i]);
-		tw_str_add_cstr(out, "): times compare badly.\n");
+		tw_str_add_cstr(out, "): times are not comparable.\n");
 		return;
 	}
 }
 
-/* What keeps the answer from being the whole one. */
+/* Limitations of the answer. */
 static void add_caveats(struct tw_str *out, const struct tw_configuration *list, size_t count)
 {
-	size_t most = 0, i;
+	size_t max_ranks = 0, i;
 
 	for (i = 0; i < count; i++)
-		most = all_ranks(&list[i]) > most ? all_ranks(&list[i]) : most;
+		max_ranks = all_ranks(&list[i]) > max_ranks ? all_ranks(&list[i]) : max_ranks;
 
 	for (i = 0; i < count; i++) {
 		const struct tw_configuration *c = &list[i];
 
 		if (!c->ranks)
-			tw_str_addf(out, "%s has no trace that can be read.\n", c->name);
+			tw_str_addf(out, "%s: no readable trace.\n", c->name);
 		else if (c->ended)
-			tw_str_addf(out, "%s is no candidate: its run ended with %s.\n", c->name,
-				    c->ended);
+			tw_str_addf(out, "%s: excluded, run status %s.\n", c->name, c->ended);
 		else if (c->damaged)
-			tw_str_addf(out,
-				    "%s: parts of the traces of %zu of %zu ranks are lost; %s.\n",
-				    c->name, c->damaged, all_ranks(c),
-				    c->ranks == c->damaged ? "its times are too short" :
-							     "these do not count");
-		if (c->ranks && all_ranks(c) < most)
-			tw_str_addf(out, "%s has %zu rank%s, others up to %zu.\n", c->name,
-				    all_ranks(c), all_ranks(c) == 1 ? "" : "s", most);
+			tw_str_addf(out, "%s: damaged traces of %zu of %zu ranks: %s.\n", c->name,
+				    c->damaged, all_ranks(c),
+				    c->ranks == c->damaged ? "times are lower bounds" : "skipped");
+		if (c->ranks && all_ranks(c) < max_ranks)
+			tw_str_addf(out, "%s: %zu rank%s, other configurations up to %zu.\n",
+				    c->name, all_ranks(c), all_ranks(c) == 1 ? "" : "s", max_ranks);
 	}
 	if (by_step(list, count))
-		tw_str_add_cstr(out, "The traces do not show the same number of steps: what is "
-				     "compared is the time of a step.\n");
+		tw_str_add_cstr(out, "Step counts differ: times per step are compared.\n");
 	else
 		add_steps(out, list, count);
 }
@@ -335,7 +324,7 @@ static void add_less(struct tw_str *out, const struct tw_configuration *best,
 	double percent = time_of(other, step) > 0 ? 100 * less / time_of(other, step) : 0;
 
 	if (percent < TW_LIMIT_NO_DIFFERENCE_PERCENT)
-		tw_str_addf(out, "as long as %s", other->name);
+		tw_str_addf(out, "as fast as %s", other->name);
 	else
 		tw_str_addf(out, "%.1f %% (%.3f ms) less than %s", percent, less, other->name);
 }
@@ -350,54 +339,53 @@ static void add_noise(struct tw_str *out, const struct tw_configuration *best,
 		noise = fmax(best->spread_ms / (double)best->steps,
 			     next->spread_ms / (double)next->steps);
 	if (less * 100 < TW_LIMIT_SWEEP_TOLD_PERCENT * time_of(best, step))
-		tw_str_add_cstr(out, "The difference to the next is below " TOLD_PERCENT
-				     " %, which another run may turn round: either will do.\n");
+		tw_str_add_cstr(out, "The difference to the next best is below " TOLD_PERCENT
+				     " %, within run-to-run noise: a tie.\n");
 	else if (isnan(noise))
-		tw_str_add_cstr(out, "With one rank each, how much of that is noise is not "
-				     "known.\n");
+		tw_str_add_cstr(out, "Noise unknown: one rank per configuration.\n");
 	else if (less <= noise)
 		tw_str_addf(out,
-			    "The difference to the next is within the noise of the ranks "
-			    "(%.3f ms): either will do.\n",
+			    "The difference to the next best is within rank-to-rank noise "
+			    "(%.3f ms): a tie.\n",
 			    noise);
 	else if (noise > 0)
 		tw_str_addf(out,
-			    "The difference to the next is %.1f times the noise of the ranks "
-			    "(%.3f ms); another run may differ by more than ranks do.\n",
-			    less / noise, noise);
+			    "The difference to the next best is %.*fx rank-to-rank noise (%.3f "
+			    "ms); run-to-run noise may be larger.\n",
+			    less / noise >= 10 ? 0 : 1, less / noise, noise);
 }
 
-/* Parts in which another configuration does better by what is worth telling. */
+/* Parts in which another configuration is better by more than the threshold. */
 static void add_trades(struct tw_str *out, const struct tw_configuration *list, size_t count,
 		       const struct tw_configuration *best)
 {
 	static const struct {
 		size_t part;
 		const char *name;
-	} parts[] = { { COMPUTING, "computing" },
+	} parts[] = { { COMPUTING, "compute" },
 		      { EXPOSED_COMM, TW_LABEL_EXPOSED_COMMUNICATION },
 		      { IDLE, "idle time" } };
 	bool any = false;
 	size_t p, i;
 
 	for (p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
-		const struct tw_configuration *least = best;
+		const struct tw_configuration *min = best;
 		double more;
 
 		for (i = 0; i < count; i++)
 			if (class_of(&list[i]) == class_of(best) &&
-			    list[i].part_ms[parts[p].part] < least->part_ms[parts[p].part])
-				least = &list[i];
-		more = best->part_ms[parts[p].part] - least->part_ms[parts[p].part];
+			    list[i].part_ms[parts[p].part] < min->part_ms[parts[p].part])
+				min = &list[i];
+		more = best->part_ms[parts[p].part] - min->part_ms[parts[p].part];
 		if (more * 100 <= TW_LIMIT_SWEEP_TOLD_PERCENT * best->part_ms[TOTAL])
 			continue;
-		tw_str_addf(out, "%s%.3f ms more %s than %s", any ? ", " : "It trades ", more,
-			    parts[p].name, least->name);
+		tw_str_addf(out, "%s%.3f ms more %s than %s", any ? ", " : "Trade-off: ", more,
+			    parts[p].name, min->name);
 		any = true;
 	}
 	tw_str_add_cstr(out, any ? ".\n" :
-				   "It trades nothing: no other has less computing, exposed "
-				   "communication or idle time by " TOLD_PERCENT
+				   "No trade-off: no other configuration has less compute, "
+				   "exposed communication or idle time by " TOLD_PERCENT
 				   " % of the total time.\n");
 }
 
@@ -406,7 +394,7 @@ static bool waits_alike(const struct tw_configuration *a, const struct tw_config
 	return a->straggler && b->straggler && !strcmp(a->straggler, b->straggler);
 }
 
-static bool is_told(const struct tw_configuration *list, size_t i)
+static bool is_listed(const struct tw_configuration *list, size_t i)
 {
 	size_t k;
 
@@ -415,47 +403,50 @@ static bool is_told(const struct tw_configuration *list, size_t i)
 	return k < i;
 }
 
-/* For whom ranks wait, and where: a line for each. */
+/* Stragglers and their configurations, a line each. */
 static void add_stragglers(struct tw_str *out, const struct tw_configuration *list, size_t count)
 {
 	size_t i, k, n;
 	bool first;
 
 	for (i = 0; i < count; i++) {
-		if (!list[i].straggler || is_told(list, i))
+		if (!list[i].straggler || is_listed(list, i))
 			continue;
 		for (k = n = 0; k < count; k++)
 			n += waits_alike(&list[k], &list[i]);
-		tw_str_add_cstr(out, n == count && n > 1 ? "In all of them" : "In ");
+		tw_str_add_cstr(out, n == count && n > 1 ? "In all configurations" : "In ");
 		for (k = 0, first = true; k < count && (n < count || n == 1); k++)
 			if (waits_alike(&list[k], &list[i])) {
 				tw_str_addf(out, "%s%s", first ? "" : ", ", list[k].name);
 				first = false;
 			}
-		tw_str_addf(out, " the ranks wait for %s %s (verdict in the collective report).\n",
+		tw_str_addf(out,
+			    " ranks wait for %s %s (straggler, see the collective "
+			    "report).\n",
 			    strpbrk(list[i].straggler, ",-") ? "ranks" : "rank", list[i].straggler);
 	}
 }
 
-/* Of `n` that can be the best, in their order; the list has all. */
+/* `order` has the `n` candidates first; `list` has all. */
 static void add_best(struct tw_str *out, const struct ordered *order, size_t n,
 		     const struct tw_configuration *list, size_t count, bool step)
 {
 	const struct tw_configuration *best = order[0].of;
 
 	tw_str_addf(out, "Best%s: %s, %.3f ms of GPU time%s (median of %zu rank%s)",
-		    n < count ? " of those that can be compared" : "", best->name, order[0].time_ms,
-		    step ? " a step" : "", best->ranks, best->ranks == 1 ? "" : "s");
+		    n < count ? " of the comparable configurations" : "", best->name,
+		    order[0].time_ms, step ? " per step" : "", best->ranks,
+		    best->ranks == 1 ? "" : "s");
 	if (n < 2) {
-		tw_str_add_cstr(out, "; there is no other to compare with.\n");
+		tw_str_add_cstr(out, "; no other configuration to compare with.\n");
 		return;
 	}
 	tw_str_add_cstr(out, ": ");
 	add_less(out, best, order[1].of, step);
 	if (n > 2) {
-		tw_str_add_cstr(out, ", the next, and ");
+		tw_str_add_cstr(out, " (next best), ");
 		add_less(out, best, order[n - 1].of, step);
-		tw_str_add_cstr(out, ", the slowest");
+		tw_str_add_cstr(out, " (slowest)");
 	}
 	tw_str_add_cstr(out, ".\n");
 	add_noise(out, best, order[1].of, step);
