@@ -18,17 +18,18 @@
 #define AT(member) offsetof(struct cli_common, member)
 
 const struct cli_option cli_common_options[] = {
-	{ "jobs", 'j', &cli_count, "N", AT(threads), "threads (default: the cores)" },
-	{ "quiet", 'q', &cli_flag, NULL, AT(quiet), "only errors on stderr" },
-	{ "verbose", 'v', &cli_flag, NULL, AT(verbose), "timings on stderr" },
-	{ "format", 0, &cli_format, "F", AT(format), "print as table, csv, json or markdown" },
-	{ "strict", 0, &cli_flag, NULL, AT(strict), "a defect or repair of the input is an error" },
+	{ "jobs", 'j', &cli_count, "N", AT(threads), "threads (default: number of cores)" },
+	{ "quiet", 'q', &cli_flag, NULL, AT(quiet), "print only errors on stderr" },
+	{ "verbose", 'v', &cli_flag, NULL, AT(verbose), "print timings on stderr" },
+	{ "format", 0, &cli_format, "F", AT(format),
+	  "output format: table, csv, json or markdown" },
+	{ "strict", 0, &cli_flag, NULL, AT(strict), "fail on any defect or repair of the input" },
 	{ 0 },
 };
 
 const struct cli_option cli_output_options[] = {
 	{ "output", 'o', &cli_string, "DIR", AT(output),
-	  "where to write (default: analysis_output beside the input)" },
+	  "output directory (default: analysis_output beside the input)" },
 	{ 0 },
 };
 
@@ -233,9 +234,11 @@ static int show_help(const struct cli_command *command)
 	tw_str_addf(&out, "usage: trawl %s [OPTIONS] %s\n\n%s.\n%s\noptions\n", command->name,
 		    command->arguments, command->summary, command->details);
 	cli_describe(command->options, &out);
-	tw_str_add_cstr(&out, "  -h, --help                this text\n\n"
-			      "exit status: 0 done; 1 cannot be read or written; 2 wrong usage; "
-			      "3 done, but something\nwas left out, each thing named\n");
+	tw_str_add_cstr(&out, "  -h, --help                this text\n"
+			      "\n"
+			      "exit status: 0 success; 1 read or write error; 2 usage error; 3 "
+			      "success, but input was\n"
+			      "skipped (each skipped item is named)\n");
 	return cli_print_str(&out);
 }
 

@@ -54,8 +54,8 @@ static int make_directory(struct cli_exported *e, const char *path, struct trawl
 	e->directory = cli_text("%s/%s", where, ending);
 	if (!mkdtemp(e->directory)) {
 		trawl_error_set(err, TRAWL_EIO,
-				"%s: no room to export it: cannot make a directory '%.200s': %s; "
-				"name another place by TMPDIR",
+				"%s: cannot export: cannot create a directory '%.200s': %s; set "
+				"TMPDIR to another place",
 				path, e->directory, strerror(errno));
 		e->directory = NULL;
 		return TRAWL_EIO;
@@ -123,10 +123,10 @@ static int wait_for(pid_t pid, const char *path, struct trawl_error *err)
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
 	if (WIFSIGNALED(status))
-		return trawl_error_set(err, TRAWL_EIO, "%s: nsys export was ended by signal %d",
+		return trawl_error_set(err, TRAWL_EIO, "%s: nsys export was killed by signal %d",
 				       path, WTERMSIG(status));
 	return trawl_error_set(err, TRAWL_EIO,
-			       "%s: nsys export failed with status %d; what it said is above", path,
+			       "%s: nsys export failed with status %d (its output is above)", path,
 			       WEXITSTATUS(status));
 }
 
@@ -148,12 +148,11 @@ static int run_nsys(const struct cli_exported *e, const char *path, struct trawl
 	if (error == ENOENT)
 		return trawl_error_set(
 			err, TRAWL_EIO,
-			"%s: a report of Nsight Systems, and there is no nsys on the PATH to "
-			"export it; where there is one, run: nsys export --type=sqlite "
-			"--output=FILE.sqlite %s",
+			"%s: nsys not found on the PATH; export the report on a machine with "
+			"Nsight Systems: nsys export --type=sqlite --output=FILE.sqlite %s",
 			path, path);
 	if (error)
-		return trawl_error_set(err, TRAWL_EIO, "%s: cannot run nsys to export it: %s", path,
+		return trawl_error_set(err, TRAWL_EIO, "%s: cannot run nsys: %s", path,
 				       strerror(error));
 	return wait_for(pid, path, err);
 }
@@ -174,7 +173,7 @@ int cli_export(struct cli_exported *e, const char *path, const struct cli_common
 	tw_inputs_note(path);
 	status = make_directory(e, path, err);
 	if (!status && common->verbose)
-		cli_message("%s: exported by nsys", path);
+		cli_message("%s: exported with nsys", path);
 	if (!status)
 		status = run_nsys(e, path, err);
 	if (!status && (lstat(e->path, &info) || !S_ISREG(info.st_mode)))

@@ -13,8 +13,12 @@
 static int show_commands(const struct cli_command *self, int argc, char **argv);
 
 static const struct cli_command help = {
-	"help", "[COMMAND]",   "the commands, or the options of one", "  trawl help report\n",
-	NULL,	show_commands,
+	"help",
+	"[COMMAND]",
+	"list commands, or the options of one command",
+	"  trawl help report\n",
+	NULL,
+	show_commands,
 };
 
 static const struct cli_command *const commands[] = {
@@ -41,12 +45,15 @@ static int list_commands(void)
 	size_t i;
 
 	tw_str_init(&out, trawl_allocator_default());
-	tw_str_add_cstr(&out, "trawl: where the GPU time of AI training and inference goes\n\n"
-			      "usage: trawl COMMAND [OPTIONS] ARGUMENTS\n\n");
+	tw_str_add_cstr(&out, "trawl: shows where GPU time of AI training and inference goes\n"
+			      "\n"
+			      "usage: trawl COMMAND [OPTIONS] ARGUMENTS\n"
+			      "\n");
 	for (i = 0; i < COMMANDS; i++)
 		tw_str_addf(&out, "  %-9s %-10s  %s\n", commands[i]->name, commands[i]->arguments,
 			    commands[i]->summary);
-	tw_str_add_cstr(&out, "\n'trawl help COMMAND' tells the options of a command.\n");
+	tw_str_add_cstr(&out, "\n"
+			      "see 'trawl help COMMAND' for the options of a command\n");
 	return cli_print_str(&out);
 }
 
@@ -86,7 +93,7 @@ static int show_commands(const struct cli_command *self, int argc, char **argv)
 		return command->run(command, 3, stage);
 	}
 	if (!command || argc > 2)
-		return cli_usage_error(self, "no command '%.60s'", argv[argc > 2 ? 2 : 1]);
+		return cli_usage_error(self, "unknown command '%.60s'", argv[argc > 2 ? 2 : 1]);
 	if (command == self)
 		return list_commands();
 	alone[0] = argv[1];
@@ -153,7 +160,7 @@ int main(int argc, char **argv)
 	catch_signals();
 	tw_inputs_begin();
 	if (argc < 2) {
-		cli_message("which command? 'trawl help' lists them");
+		cli_message("missing command; see 'trawl help'");
 		return CLI_USAGE;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
@@ -164,7 +171,7 @@ int main(int argc, char **argv)
 		return close_output(list_commands());
 	command = find_command(argv[1]);
 	if (!command) {
-		cli_message("no command '%.60s'; 'trawl help' lists them", argv[1]);
+		cli_message("unknown command '%.60s'; see 'trawl help'", argv[1]);
 		return CLI_USAGE;
 	}
 	status = cli_together_begin(command->name);

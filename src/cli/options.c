@@ -50,7 +50,7 @@ static int read_count(const struct cli_option *option, const char *text, void *v
 {
 	return parse_count(text, value) ?
 		       0 :
-		       cli_bad_value(err, option, text, "not a whole number from 0 to 1000000");
+		       cli_bad_value(err, option, text, "not an integer from 0 to 1000000");
 }
 
 static int read_positive(const struct cli_option *option, const char *text, void *value,
@@ -58,7 +58,7 @@ static int read_positive(const struct cli_option *option, const char *text, void
 {
 	return parse_count(text, value) && *(unsigned *)value ?
 		       0 :
-		       cli_bad_value(err, option, text, "not a whole number from 1 to 1000000");
+		       cli_bad_value(err, option, text, "not an integer from 1 to 1000000");
 }
 
 static int read_time_ns(const struct cli_option *option, const char *text, void *ns,
@@ -69,7 +69,7 @@ static int read_time_ns(const struct cli_option *option, const char *text, void 
 	int64_t value;
 
 	if (!parse_integer(text + negative, &behind, LATEST_NS, &value) || *behind)
-		return cli_bad_value(err, option, text, "not a time in whole nanoseconds");
+		return cli_bad_value(err, option, text, "not an integer number of nanoseconds");
 	*(int64_t *)ns = negative ? -value : value;
 	return 0;
 }
@@ -118,7 +118,7 @@ static int read_size(const struct cli_option *option, const char *text, void *by
 	}
 	if (!good || *p)
 		return cli_bad_value(err, option, text,
-				     "not a size in bytes, or with K, M, G or T");
+				     "not a size in bytes (suffixes: K, M, G, T)");
 	*(int64_t *)bytes = value;
 	return 0;
 }
@@ -225,7 +225,7 @@ int cli_read_number_list(const struct cli_option *option, const char *text, void
 	} while (good && *p == ',' && *++p);
 	if (!good || *p)
 		return cli_bad_value(err, option, text,
-				     "no list of numbers such as 256,512 or 0-7");
+				     "not a list of numbers, such as 256,512 or 0-7");
 	qsort(numbers, n, sizeof(*numbers), compare_numbers);
 	*list = (struct cli_numbers){ numbers, 0 };
 	for (i = 0; i < n; i++)

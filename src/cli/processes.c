@@ -31,7 +31,8 @@ bool cli_is_led(void)
 
 static int refuse_several(const char *command, int started)
 {
-	cli_message("%s runs in one process, and %d were started; without mpirun or srun it does",
+	cli_message("%s supports one process only, but %d were started; run it without mpirun or "
+		    "srun",
 		    command, started);
 	return CLI_USAGE;
 }

@@ -43,7 +43,7 @@ static int choose_rules(struct tw_nsys_capture *c, struct trawl_error *err)
 	tw_str_init(&why, c->source->allocator);
 	preset = tw_nsys_survey_preset(&survey);
 	if (preset)
-		tw_str_addf(&why, "rules: %s (no --rules; of the presets it matches most ranges)",
+		tw_str_addf(&why, "rules: %s (no --rules: preset with the most matching ranges)",
 			    preset);
 	else
 		tw_str_add_cstr(&why, "rules: none (no --rules, and no preset matches a range)");
@@ -146,7 +146,7 @@ static int select_rank(struct tw_nsys_capture *c, struct trawl_error *err)
 			c->ranks.at[kept++] = c->ranks.at[i];
 	}
 	if (!kept)
-		status = trawl_error_set(err, TRAWL_EUSAGE, "no rank %lld; there are: %s%s",
+		status = trawl_error_set(err, TRAWL_EUSAGE, "no rank %lld; ranks: %s%s",
 					 (long long)wanted, list.len ? list.ptr : "none",
 					 list.len >= 400 ? ", ..." : "");
 	c->ranks.count = kept;
@@ -272,7 +272,7 @@ static void middle_windows(struct tw_nsys_capture *c, const struct tw_nsys_worke
 		rank->windowed = true;
 		rank->start_ns = w->first_ns + quarter;
 		rank->end_ns = w->last_ns - quarter;
-		rank->rule = "middle of the trace: half of the time of its GPU work";
+		rank->rule = "middle of the trace: half of its GPU time";
 	}
 }
 
@@ -329,7 +329,7 @@ static void tell_windowless(struct tw_nsys_capture *c)
 		if (rank->windowed)
 			continue;
 		tw_str_addf(&c->source->troubles,
-			    "rank %lld (pid %lld) is left out: no range for its window",
+			    "rank %lld (pid %lld) skipped: no range for its window",
 			    (long long)rank->rank, (long long)tw_nsys_pid(rank->process));
 		for (k = 0; k < c->rules.count; k++)
 			if (c->rules.rules[k].kind == TW_NSYS_WINDOW)

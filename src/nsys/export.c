@@ -76,10 +76,9 @@ static int fail_other(const struct tw_database *db, const struct trawl_allocator
 	if (list.failed)
 		status = tw_no_memory(err);
 	else
-		status = trawl_error_set(
-			err, TRAWL_EFORMAT,
-			"an SQLite database, but no export of Nsight Systems (%s%s)",
-			count ? "its tables: " : "it has no tables", count ? list.ptr : "");
+		status = trawl_error_set(err, TRAWL_EFORMAT,
+					 "SQLite database, but not an Nsight Systems export (%s%s)",
+					 count ? "tables: " : "no tables", count ? list.ptr : "");
 	tw_str_release(&list);
 	return status;
 }
@@ -93,10 +92,9 @@ int tw_nsys_recognise(const struct tw_database *db, const struct trawl_allocator
 
 	if (has_prefix(db, "rocpd_"))
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "a rocpd database, not an nsys export" TW_ADVICE_ROCPROF);
+				       "rocpd database, not an nsys export" TW_ADVICE_ROCPROF);
 	if (tw_database_has_table(db, "StringTable"))
-		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "a database of nvprof, not an nsys export");
+		return trawl_error_set(err, TRAWL_EFORMAT, "nvprof database, not an nsys export");
 	if (tw_database_has_table(db, "StringIds") && has_prefix(db, "CUPTI_ACTIVITY_KIND_"))
 		return 0;
 	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)

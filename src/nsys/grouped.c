@@ -155,34 +155,33 @@ static double overlap_of(const struct sums *s)
 /* ---- tables */
 
 static const struct trawl_column overlap_columns[] = {
-	TW_ID("", 16, "what the rows of ranks are added up by"),
-	TW_INTEGER("ranks", 8, "ranks that have such communication", .values = "!>=1"),
-	TW_NS(TW_COL_COMM_NS, 14, "sum of its communication kernels", .values = ">=0"),
-	TW_NS(TW_COL_EXPOSED_NS, 14, "of that, the time in which nothing of the rank computes",
+	TW_ID("", 16, "grouping key of the rows over ranks"),
+	TW_INTEGER("ranks", 8, "number of ranks with such communication", .values = "!>=1"),
+	TW_NS(TW_COL_COMM_NS, 14, "total time of its communication kernels", .values = ">=0"),
+	TW_NS(TW_COL_EXPOSED_NS, 14, "part of it not overlapped by compute on the rank",
 	      .values = ">=0"),
-	TW_PERCENT_2("overlap", 10, "part of its time in which something computes",
-		     .values = "0..100"),
-	TW_PERCENT_2("overlap_median", 10, "median of the rows added up", .values = "0..100"),
-	TW_INTEGER("worst_rank", 8, "the rank with the most exposed_ns", .values = "!>=0"),
-	TW_NS("worst_exposed_ns", 14, "its exposed_ns", .values = ">=0"),
-	TW_NS(TW_COL_WINDOW_START, 16, "begin of the earliest window", .values = "!"),
+	TW_PERCENT_2("overlap", 10, "share overlapped by compute", .values = "0..100"),
+	TW_PERCENT_2("overlap_median", 10, "median over the grouped rows", .values = "0..100"),
+	TW_INTEGER("worst_rank", 8, "rank with the max exposed_ns", .values = "!>=0"),
+	TW_NS("worst_exposed_ns", 14, "exposed_ns of that rank", .values = ">=0"),
+	TW_NS(TW_COL_WINDOW_START, 16, "start of the earliest window", .values = "!"),
 	TW_NS(TW_COL_WINDOW_END, 16, "end of the latest window", .values = "!"),
 };
 
 static const struct trawl_column stream_columns[] = {
-	TW_ID("", 16, "what the rows of ranks are added up by"),
-	TW_INTEGER("ranks", 8, "ranks that have such streams", .values = "!>=1"),
-	TW_NS(TW_COL_COMP_NS, 14, "sum of the kernels that compute", .values = ">=0"),
-	TW_REAL("comp_ns_mean", "ns", 0, 14, "the same of a rank, on average", .values = ">=0"),
-	TW_NS("comp_ns_min", 14, "of the rank with the least", .values = ">=0"),
-	TW_NS("comp_ns_max", 14, "of the rank with the most", .values = ">=0"),
-	TW_NS(TW_COL_COMM_NS, 14, "sum of the communication kernels", .values = ">=0"),
-	TW_NS(TW_COL_BARRIER_NS, 14, "of that, on streams that compute", .values = ">=0"),
+	TW_ID("", 16, "grouping key of the rows over ranks"),
+	TW_INTEGER("ranks", 8, "number of ranks with such streams", .values = "!>=1"),
+	TW_NS(TW_COL_COMP_NS, 14, "total time of compute kernels", .values = ">=0"),
+	TW_REAL("comp_ns_mean", "ns", 0, 14, "mean of it per rank", .values = ">=0"),
+	TW_NS("comp_ns_min", 14, "min over ranks", .values = ">=0"),
+	TW_NS("comp_ns_max", 14, "max over ranks", .values = ">=0"),
+	TW_NS(TW_COL_COMM_NS, 14, "total time of communication kernels", .values = ">=0"),
+	TW_NS(TW_COL_BARRIER_NS, 14, "part of it on compute streams", .values = ">=0"),
 };
 
-static const struct tw_table_spec overlap_spec =
-	TW_SPEC("overlap_by", "communication over ranks, and how much is hidden", overlap_columns,
-		.keep_empty = true);
+static const struct tw_table_spec overlap_spec = TW_SPEC("overlap_by",
+							 "communication over ranks and its overlap",
+							 overlap_columns, .keep_empty = true);
 static const struct tw_table_spec stream_spec =
 	TW_SPEC("streams_by", "streams over ranks", stream_columns, .keep_empty = true);
 

@@ -10,12 +10,11 @@
 static void note_ranks(const struct tw_nsys_capture *c, struct trawl_table *table)
 {
 	if (!c->ranks.count)
-		tw_table_add_note(table, "no ranks: no range labels one, and no process has GPU "
+		tw_table_add_note(table, "no ranks: no labels in ranges, and no process with GPU "
 					 "work or ranges");
 	else if (c->numbered)
 		tw_table_add_note(table,
-				  "no range labels a rank: the processes with %s are "
-				  "numbered by pid",
+				  "no rank labels in ranges: processes with %s are numbered by pid",
 				  c->workers ? "GPU work" : "ranges");
 }
 
@@ -38,8 +37,7 @@ static void note_others(const struct tw_nsys_capture *c, struct trawl_table *tab
 				    (long long)tw_nsys_pid(p->process));
 	}
 	if (count && !text.failed)
-		tw_table_add_note(table,
-				  "%zu process%s with ranges but no label, no rank: pid %s%s",
+		tw_table_add_note(table, "%zu process%s with ranges but no rank label: pid %s%s",
 				  count, count == 1 ? "" : "es", text.ptr,
 				  count > SHOWN_RANKS ? ", ..." : "");
 	tw_str_release(&text);
@@ -80,8 +78,7 @@ static void note_each(const struct tw_nsys_capture *c, size_t first, struct traw
 	}
 	add_line(&line, table);
 	if (shown > SHOWN_RANKS)
-		tw_table_add_note(table, "and the windows of %zu more ranks, in the columns",
-				  shown - SHOWN_RANKS);
+		tw_table_add_note(table, "%zu more windows: see the columns", shown - SHOWN_RANKS);
 	tw_str_release(&piece);
 	tw_str_release(&line);
 }
@@ -125,7 +122,7 @@ void tw_nsys_window_notes(const struct tw_nsys_capture *c, bool rules_alone,
 			note_group(c, i, rules_alone, table);
 	}
 	if (groups > GROUPS)
-		tw_table_add_note(table, "and windows by %zu more rules: see 'trawl nsys windows'",
+		tw_table_add_note(table, "windows by %zu more rules: see 'trawl nsys windows'",
 				  groups - GROUPS);
 }
 
@@ -143,10 +140,10 @@ void tw_nsys_capture_notes(const struct tw_nsys_capture *c, struct trawl_table *
 	note_ranks(c, table);
 	note_others(c, table);
 	if (!has_rows(c, TW_NSYS_RANGES))
-		tw_table_add_note(table, "no NVTX_EVENTS in the export: no ranges were captured");
+		tw_table_add_note(table, "no NVTX_EVENTS in the export: NVTX ranges not captured");
 	if (!has_rows(c, TW_NSYS_KERNELS))
-		tw_table_add_note(table, "no CUPTI_ACTIVITY_KIND_KERNEL in the export: no kernels "
-					 "were captured");
+		tw_table_add_note(table, "no CUPTI_ACTIVITY_KIND_KERNEL in the export: kernels "
+					 "not captured");
 }
 
 void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, struct trawl_table *table)
@@ -165,31 +162,34 @@ void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, struct trawl_table *t
 		barrier_ns += k->streams.at[i].comm_ns;
 	}
 	if (clipped)
-		tw_table_add_note(table, "%llu kernel%s an edge of the window, clipped to it",
+		tw_table_add_note(table, "%llu kernel%s an edge of the window: clipped",
 				  (unsigned long long)clipped,
 				  clipped == 1 ? " crosses" : "s cross");
 	if (barriers && tw_wide_fits(barrier_ns))
 		tw_table_add_note(table,
-				  "communication on streams that compute (barriers): %llu "
-				  "kernel%s, %lld ns",
+				  "communication on compute streams (barriers): %llu kernel%s, "
+				  "%lld ns",
 				  (unsigned long long)barriers, barriers == 1 ? "" : "s",
 				  (long long)barrier_ns);
 	if (without_launch)
 		tw_table_add_note(
 			table,
-			"communication placed by its start, for lack of a launch: %llu kernel%s%s",
+			"communication without a matching launch, assigned by its start: %llu "
+			"kernel%s%s",
 			(unsigned long long)without_launch, without_launch == 1 ? "" : "s",
-			has_rows(c, TW_NSYS_CALLS) ? "" : " (no calls were captured)");
+			has_rows(c, TW_NSYS_CALLS) ? "" : " (API calls not captured)");
 	if (k->again)
-		tw_table_add_note(table, "%llu kernels in the windows recorded twice count once",
+		tw_table_add_note(table,
+				  "%llu duplicate kernel records in the windows: counted "
+				  "once",
 				  (unsigned long long)k->again);
 	if (k->unnamed)
-		tw_table_add_note(table, "kernels without a name, taken for computation: %llu",
+		tw_table_add_note(table, "kernels without a name, counted as compute: %llu",
 				  (unsigned long long)k->unnamed);
 	if (has_rows(c, TW_NSYS_GRAPHS))
-		tw_table_add_note(table, "CUDA graphs were recorded as a whole: what runs in them "
-					 "is not in it, neither as computing nor as communication; "
-					 "capture with --cuda-graph-trace=node");
+		tw_table_add_note(table, "CUDA graphs captured as a whole: their kernels count "
+					 "neither as compute nor as communication; capture with "
+					 "--cuda-graph-trace=node");
 	if (k->table && !k->rows)
 		tw_table_add_note(table, "no kernels in the windows");
 }

@@ -106,8 +106,8 @@ static int ask(struct trawl_table **table, enum trawl_nsys_table query,
 		status = tw_table_finish(*table, err);
 	if (!status && options->compat && !trawl_table_rows(*table))
 		status = trawl_error_set(err, TRAWL_ENODATA,
-					 "nothing to show: no such rank, or no such kernels in the "
-					 "windows (without --compat that is an empty table)");
+					 "empty result: no such rank, or no such kernels in the "
+					 "windows (no failure without --compat)");
 	return status || !source->troubles.failed ? status : tw_no_memory(err);
 }
 
@@ -122,18 +122,17 @@ static int check(enum trawl_nsys_table query, const struct trawl_nsys_options *o
 	const char *keys;
 
 	if (query >= sizeof(queries) / sizeof(queries[0]))
-		return trawl_error_set(err, TRAWL_EUSAGE, "no query has the number %u", query);
+		return trawl_error_set(err, TRAWL_EUSAGE, "unknown query number %u", query);
 	if (o->window && o->end_ns < o->start_ns)
 		return trawl_error_set(err, TRAWL_EUSAGE, "the window ends before it starts");
 	if (o->compat && (o->by || o->rules))
-		return trawl_error_set(err, TRAWL_EUSAGE,
-				       "the original scripts add nothing up and have no rules");
+		return trawl_error_set(err, TRAWL_EUSAGE, "compat excludes grouping and rules");
 	if (!o->by || trawl_nsys_can_group(query, o->by))
 		return 0;
 	keys = trawl_nsys_groupings(query);
 	return trawl_error_set(err, TRAWL_EUSAGE,
-			       *keys ? "rows cannot be added up by '%.60s', but by %s" :
-				       "rows cannot be added up by '%.60s', nor anything else%s",
+			       *keys ? "unknown grouping '%.60s'; groupings: %s" :
+				       "unknown grouping '%.60s': the query has none%s",
 			       o->by, keys);
 }
 

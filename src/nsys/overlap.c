@@ -12,27 +12,30 @@
 enum { RANK = TW_OVERLAP_COMPAT, WINDOW_START, WINDOW_END, EXPOSED_UNION, COMM, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
-	TW_INTEGER("pid", 10, "process, as the system numbers it", .values = "!>=0"),
-	TW_TEXT("stage", 16, "stage that launched the communication; missing: launched in none",
+	TW_INTEGER("pid", 10, "operating system process id", .values = "!>=0"),
+	TW_TEXT("stage", 16,
+		"stage that launched the communication; missing: launched outside "
+		"all stages",
 		.values = "!"),
 	TW_NS(TW_COL_EXPOSED_NS, 14,
-	      "sum over its communication kernels of the time in which nothing computes on the device",
+	      "sum over its communication kernels of the time not overlapped by compute on the "
+	      "device",
 	      .values = ">=0"),
-	TW_PERCENT_2("overlap", 10, "part of its communication's time in which something computes",
+	TW_PERCENT_2("overlap", 10, "share of communication time overlapped by compute",
 		     .values = "0..100"),
-	TW_PERCENT_2("overlap_min", 10, "the same of the kernel least hidden", .values = "0..100"),
-	TW_PERCENT_2("overlap_max", 10, "the same of the kernel most hidden", .values = "0..100"),
+	TW_PERCENT_2("overlap_min", 10, "min overlapped share of a kernel", .values = "0..100"),
+	TW_PERCENT_2("overlap_max", 10, "max overlapped share of a kernel", .values = "0..100"),
 	TW_INTEGER("rank", 8, "rank", .values = "!>=0"),
-	TW_NS(TW_COL_WINDOW_START, 16, "begin of the window", .values = "!"),
+	TW_NS(TW_COL_WINDOW_START, 16, "start of the window", .values = "!"),
 	TW_NS(TW_COL_WINDOW_END, 16, "end of the window", .values = "!"),
-	TW_NS("exposed_union_ns", 14,
-	      "exposed time, kernels on several streams at once counted once", .values = ">=0"),
-	TW_NS(TW_COL_COMM_NS, 14, "sum of its communication kernels", .values = ">=0"),
+	TW_NS("exposed_union_ns", 14, "exposed time, concurrent kernels counted once",
+	      .values = ">=0"),
+	TW_NS(TW_COL_COMM_NS, 14, "total time of its communication kernels", .values = ">=0"),
 };
 
 const struct tw_table_spec tw_nsys_overlap_spec = {
 	.name = "overlap",
-	.meaning = "communication of each rank and stage, and how much is hidden",
+	.meaning = "communication by rank and stage, and its overlap",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.keep_empty = true,

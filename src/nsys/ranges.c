@@ -77,8 +77,8 @@ bool tw_nvtx_read(struct tw_nsys_part *part, struct tw_nvtx_row *row)
 static int too_many_marks(struct part *p, const struct tw_nsys_rule *rule)
 {
 	return trawl_error_set(&p->part.rows.error, TRAWL_ELIMIT,
-			       "rules '%s': '%.100s' makes more than %d different stages; "
-			       "a stage is a kind of work, not each piece of it",
+			       "rules '%s': '%.100s' makes more than %d stages; use one stage per "
+			       "kind of work",
 			       p->matcher.rules->name, rule->pattern, TW_NSYS_MOST_MARKS);
 }
 
@@ -350,8 +350,7 @@ static int join_part(struct tw_nsys_ranges *to, const struct tw_nsys_ranges *fro
 		if (!marks[i] && to->marks.count < TW_NSYS_MOST_MARKS)
 			return tw_no_memory(err);
 		if (!marks[i])
-			return trawl_error_set(err, TRAWL_ELIMIT,
-					       "the rules make more than %d different stages",
+			return trawl_error_set(err, TRAWL_ELIMIT, "rules make more than %d stages",
 					       TW_NSYS_MOST_MARKS);
 	}
 	to->label_count += from->label_count;

@@ -221,13 +221,14 @@ static int check_groups(const struct place *place, const struct tw_nsys_rule *ru
 	const char *p;
 
 	if (rule->kind == TW_NSYS_LABEL && !groups)
-		return bad_rule(place, "a label needs a group, ([0-9]+), around the rank");
+		return bad_rule(place, "label needs a group around the rank: ([0-9]+)");
 	for (p = rule->value; rule->kind >= TW_NSYS_STAGE && *p; p++) {
 		if (*p != '\\')
 			continue;
 		p++;
 		if (*p != '\\' && !(*p >= '1' && *p <= '9'))
-			return bad_rule(place, "behind \\ in a value stands a digit or another \\");
+			return bad_rule(place, "in a value, \\ needs a digit or another \\ after "
+					       "it");
 		if (*p != '\\' && (size_t)(*p - '0') > groups)
 			return bad_rule(place, "\\%c: the pattern has %zu groups", *p, groups);
 	}
@@ -243,17 +244,19 @@ static int check_rule(const struct place *place, const struct tw_nsys_rule *rule
 
 	if (code) {
 		regerror(code, &compiled, message, sizeof(message));
-		return bad_rule(place, "'%.100s' is no extended regular expression: %s",
+		return bad_rule(place, "'%.100s' is not an extended regular expression: %s",
 				rule->pattern, message);
 	}
 	status = check_groups(place, rule, compiled.re_nsub);
 	regfree(&compiled);
 	if (!status && !*rule->value && rule->kind >= TW_NSYS_STAGE)
-		return bad_rule(place, "a %s needs a value behind the pattern and a tab",
+		return bad_rule(place, "%s needs a tab and a value after the pattern",
 				kinds[rule->kind]);
 	if (!status && rule->kind == TW_NSYS_KERNEL && strcmp(rule->value, "communication") != 0 &&
 	    strcmp(rule->value, "compute") != 0)
-		return bad_rule(place, "a kernel is 'communication' or 'compute', not '%.60s'",
+		return bad_rule(place,
+				"kernel value must be 'communication' or 'compute', not "
+				"'%.60s'",
 				rule->value);
 	return status;
 }
@@ -265,8 +268,8 @@ static int parse_line(struct tw_nsys_rules *rules, const struct place *place, ch
 	int status;
 
 	if (!pattern)
-		return bad_rule(place, "a rule is KIND, a tab, PATTERN, a tab, VALUE; "
-				       "'trawl nsys rules pithtrain' shows some");
+		return bad_rule(place, "expected KIND, tab, PATTERN, tab, VALUE; example: 'trawl "
+				       "nsys rules pithtrain'");
 	*pattern++ = 0;
 	value = strchr(pattern, '\t');
 	if (value) {
@@ -281,10 +284,11 @@ static int parse_line(struct tw_nsys_rules *rules, const struct place *place, ch
 		rule.kind++;
 	if (rule.kind == TW_NSYS_KINDS)
 		return bad_rule(place,
-				"no kind '%.60s'; there are label, window, stage, purpose, kernel",
+				"unknown kind '%.60s'; kinds: label, window, stage, purpose, "
+				"kernel",
 				line);
 	if (!*pattern)
-		return bad_rule(place, "an empty pattern would match every name");
+		return bad_rule(place, "empty pattern (matches every name)");
 	status = check_rule(place, &rule);
 	if (status)
 		return status;
@@ -316,7 +320,7 @@ int tw_nsys_rules_parse(struct tw_nsys_rules *rules, const char *text, size_t le
 	if (!line || !rules->name)
 		return tw_no_memory(err);
 	if (strlen(line) != len)
-		return trawl_error_set(err, TRAWL_EFORMAT, "%s: no text: it has NUL bytes", name);
+		return trawl_error_set(err, TRAWL_EFORMAT, "%s: NUL bytes, not a text file", name);
 	for (; !status && line; line = end) {
 		place.line++;
 		end = strchr(line, '\n');
@@ -379,7 +383,7 @@ static int from_file(struct tw_nsys_rules *rules, const char *path, const struct
 	tw_str_init(&text, a);
 	status = tw_file_read(path, FILE_LIMIT, &text, err);
 	if (status == TRAWL_ELIMIT)
-		trawl_error_set(err, status, "'%s' is over 1 MB: no file of rules", path);
+		trawl_error_set(err, status, "'%s' is larger than 1 MB, not a rules file", path);
 	if (!status)
 		status = tw_nsys_rules_parse(rules, text.ptr ? text.ptr : "", text.len, path, a,
 					     err);
@@ -405,7 +409,7 @@ int tw_nsys_rules_open(struct tw_nsys_rules *rules, const char *name,
 	for (i = 0; i < tw_nsys_preset_count; i++)
 		tw_str_addf(&list, "%s%s", i ? ", " : "", tw_nsys_presets[i].name);
 	status = trawl_error_set(err, TRAWL_EUSAGE,
-				 "--rules: no preset and no file '%.100s'; presets: %s", name,
+				 "--rules: no preset or file '%.100s'; presets: %s", name,
 				 list.failed ? "" : list.ptr);
 	tw_str_release(&list);
 	return status;

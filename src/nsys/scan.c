@@ -32,7 +32,7 @@ static struct tw_nsys_told *told_of(struct tw_nsys_source *source, const char *t
 static void tell_damage(struct scan *s, const struct tw_table_part *rows)
 {
 	if (rows->damaged && !s->told->damage)
-		tw_str_note(&s->source->troubles, "%s; rows behind it are left out",
+		tw_str_note(&s->source->troubles, "%s; rows after it are skipped",
 			    rows->error.message);
 	s->told->damage = s->told->damage || rows->damaged;
 }
@@ -42,8 +42,8 @@ static void tell_odd(struct scan *s)
 	if (s->odd && !s->told->odd)
 		tw_str_note(
 			&s->source->troubles,
-			"table %s: %lld rows in which a number is missing or impossible are left "
-			"out, the first is row %lld",
+			"table %s: %lld rows with a missing or impossible number skipped, first "
+			"in row %lld",
 			s->of->table, (long long)s->odd, (long long)s->odd_row);
 	s->told->odd = s->told->odd || s->odd;
 }
@@ -102,8 +102,8 @@ int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_table_reader *of
 	if (reading.texts_failed && !source->texts_told) {
 		source->texts_told = true;
 		tw_str_note(&source->troubles,
-			    "table StringIds is damaged: names that stand in it are missing; "
-			    "export it again");
+			    "table StringIds is damaged, names in it are missing: repeat the "
+			    "export");
 	}
 	return status;
 }

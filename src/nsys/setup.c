@@ -8,14 +8,14 @@
 enum { RANK = TW_SETUP_COMPAT, PP, DP, CP, EP, TP, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
-	TW_INTEGER("pid", 10, "process, as the system numbers it", .values = "!>=0"),
-	TW_TEXT("setup", 50, "label that the trainer gave the process"),
-	TW_INTEGER("rank", 8, "rank, by the label, else by the order of pids", .values = "!>=0"),
-	TW_INTEGER("pp", 6, "rank along pipeline parallelism", .values = ">=0"),
-	TW_INTEGER("dp", 6, "rank along data parallelism", .values = ">=0"),
-	TW_INTEGER("cp", 6, "rank along context parallelism", .values = ">=0"),
-	TW_INTEGER("ep", 6, "rank along expert parallelism", .values = ">=0"),
-	TW_INTEGER("tp", 6, "rank along tensor parallelism", .values = ">=0"),
+	TW_INTEGER("pid", 10, "operating system process id", .values = "!>=0"),
+	TW_TEXT("setup", 50, "label from the trainer"),
+	TW_INTEGER("rank", 8, "rank, from the label, else by pid order", .values = "!>=0"),
+	TW_INTEGER("pp", 6, "pipeline-parallel rank", .values = ">=0"),
+	TW_INTEGER("dp", 6, "data-parallel rank", .values = ">=0"),
+	TW_INTEGER("cp", 6, "context-parallel rank", .values = ">=0"),
+	TW_INTEGER("ep", 6, "expert-parallel rank", .values = ">=0"),
+	TW_INTEGER("tp", 6, "tensor-parallel rank", .values = ">=0"),
 };
 
 const struct tw_table_spec tw_nsys_setup_spec = {

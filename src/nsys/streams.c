@@ -17,23 +17,22 @@ enum {
 };
 
 static const struct trawl_column columns[COLUMNS] = {
-	TW_INTEGER("pid", 10, "process, as the system numbers it", .values = "!>=0"),
+	TW_INTEGER("pid", 10, "operating system process id", .values = "!>=0"),
 	TW_INTEGER("stream", 8, "stream", .over_ranks = TRAWL_KEY, .values = ">=0"),
-	TW_INTEGER("n_comm", 8, "kernels that communicate", .values = "!>=0"),
-	TW_INTEGER("n_comp", 8, "other kernels", .values = "!>=0"),
-	TW_NS(TW_COL_COMM_NS, 14, "sum of the communication kernels", .values = ">=0"),
-	TW_NS(TW_COL_COMP_NS, 14, "sum of the other kernels", .values = ">=0"),
+	TW_INTEGER("n_comm", 8, "number of communication kernels", .values = "!>=0"),
+	TW_INTEGER("n_comp", 8, "number of other kernels", .values = "!>=0"),
+	TW_NS(TW_COL_COMM_NS, 14, "total time of communication kernels", .values = ">=0"),
+	TW_NS(TW_COL_COMP_NS, 14, "total time of other kernels", .values = ">=0"),
 	TW_TEXT("purpose", 12,
-		"compute when any kernel computes; else what all its communication was launched for, "
-		"mixed when they differ, unknown where no range tells",
+		"compute with any compute kernel; else the purpose of its communication: mixed if "
+		"several, unknown without a range",
 		.values = "!"),
 	TW_INTEGER("rank", 8, "rank", .values = "!>=0"),
-	TW_INTEGER("device", 8, "device, as its process numbers it", .values = ">=0"),
+	TW_INTEGER("device", 8, "device number in its process", .values = ">=0"),
 	TW_NS(TW_COL_BARRIER_NS, 14,
-	      "communication on a stream that computes: nothing can hide it, and it is not counted as "
-	      "exposed",
+	      "communication on a compute stream: cannot overlap, not counted as exposed",
 	      .values = ">=0"),
-	TW_NS(TW_COL_WINDOW_START, 16, "begin of the window", .values = "!"),
+	TW_NS(TW_COL_WINDOW_START, 16, "start of the window", .values = "!"),
 	TW_NS(TW_COL_WINDOW_END, 16, "end of the window", .values = "!"),
 	TW_INTEGER("context", 8, "CUDA context of the stream", .values = ">=0"),
 	TW_INTEGER("green_context", 8, "green context of the stream", .values = ">=0"),

@@ -282,8 +282,8 @@ int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *so
 		status = tw_nsys_scan(source, &reader, &reading, err);
 	if (reading.names.full)
 		tw_str_note(&source->troubles,
-			    "over %zu kinds of ranges: those that come later are not asked for a "
-			    "steady state",
+			    "over %zu kinds of ranges: later ones are not searched for a steady "
+			    "state",
 			    MOST_NAMES);
 	return status || choose(survey, &reading.names) ? status : tw_no_memory(err);
 }

@@ -4,17 +4,17 @@
 enum { RANK = TW_WINDOWS_COMPAT, RULE, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
-	TW_INTEGER("pid", 10, "process, as the system numbers it", .values = "!>=0"),
-	TW_NS("start", 16, "begin, on the clock of the export", .values = "!"),
+	TW_INTEGER("pid", 10, "operating system process id", .values = "!>=0"),
+	TW_NS("start", 16, "start, on the clock of the export", .values = "!"),
 	TW_NS("end", 16, "end, on the clock of the export", .values = "!"),
-	TW_TEXT("name", 50, "name of the range that the window is"),
+	TW_TEXT("name", 50, "range name of the window"),
 	TW_INTEGER("rank", 8, "rank", .values = "!>=0"),
-	TW_TEXT("rule", 40, "how the window was chosen", .values = "!"),
+	TW_TEXT("rule", 40, "rule that chose the window", .values = "!"),
 };
 
 const struct tw_table_spec tw_nsys_windows_spec = {
 	.name = "windows",
-	.meaning = "part of each rank that is looked at",
+	.meaning = "analyzed window of each rank",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.keep_empty = true,

@@ -143,7 +143,7 @@ class Verdicts(Compare):
         t = self.tables(first, second, codes=(3,))
         row = self.by(t["operation_changes"], "aten::mm", "name")
         self.assertEqual((row["baseline ms"], row["baseline ranks"]), (0.1, 2))
-        self.assertIn("no trace of rank 2", self.result.err)
+        self.assertIn("missing rank 2", self.result.err)
 
     def test_new_and_gone(self):
         first = self.write(document([kernel("old", 1, 50), kernel("k", 100, 50)]), "a.json")

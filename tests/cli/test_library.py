@@ -120,7 +120,7 @@ class Ranks(Examples):
     def test_a_rank_is_missing(self):
         done = run("ranks", ROOT / "examples/sample.json.gz")
         self.assertEqual(done.returncode, 0)
-        self.assertEqual(done.stderr, "ranks: no trace of ranks 1-7 (the job has 8)\n")
+        self.assertEqual(done.stderr, "ranks: missing ranks 1-7 (the job has 8)\n")
         done = run("ranks", self.tmp / "absent")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, r"^ranks: .*absent")

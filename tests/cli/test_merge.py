@@ -200,7 +200,7 @@ class Given(Merge):
         job = shared("traces_odd/hta_sampled_2rank")
         inputs = {r: job / f"rank-{r}.json.gz" for r in (0, 1)}
         merged = self.merge(job, "--keep", "all", codes=(3,))  # 126 others of its job
-        self.assertRegex(self.result.err, r"no trace of ranks 2-127 \(of 128\)")
+        self.assertRegex(self.result.err, r"missing ranks 2-127 \(of 128\)")
         self.assertEqual(differences(merged, inputs, "all"), [])
         self.merge(job, "-n", "2")
 
@@ -214,7 +214,7 @@ class Given(Merge):
                     # The cut trace is kept as far as it goes, unlike in the original.
                     self.assertEqual(sorted(ranks), [0, 2, 3])
                     self.assertRegex(self.result.err, r"rank3/trace_step19.json: lost")
-                    self.assertRegex(self.result.err, r"no trace of ranks? .*1")
+                    self.assertRegex(self.result.err, r"missing ranks? .*1")
                     continue
                 inputs = {r: next((job / f"rank{r}").iterdir()) for r in ranks}
                 base = {r: load(self.out)["ranks"][r]["shift_us"] for r in ranks}
@@ -355,7 +355,7 @@ class Places(Merge):
     def test_too_many_processes(self):
         events = [launch(i, 1, i + 1, pid=1000 + i) for i in range(501)]
         self.merge(self.write_ranks(events, [kernel("k", 1, 1)]), codes=(3,))
-        self.assertRegex(self.result.err, "rank0.json: left out: more than 500 processes")
+        self.assertRegex(self.result.err, "rank0.json: skipped: more than 500 processes")
 
     def test_one_launch_of_several_kernels(self):
         # As of a graph: an arrow to each, and one whose start is not there.
@@ -536,7 +536,7 @@ class Times(Merge):
                 text + f', "baseTimeNanoseconds": {self.BASE + rank}, '
                        f'"distributedInfo": {{"rank": {rank}, "world_size": 3}}}}\n')
         merged = self.merge(job, codes=(3,))
-        self.assertRegex(self.result.err, r"no trace of rank 0 \(of 3\)")
+        self.assertRegex(self.result.err, r"missing rank 0 \(of 3\)")
         got = {e["name"]: (e["pid"], Decimal(e["ts"])) for e in merged["traceEvents"]
                if e["ph"] == "X"}
         self.assertEqual(got, {"[R1] k1": (1000, 5), "[R2] k2": (2000, Decimal("5.001"))})
@@ -570,11 +570,11 @@ class Sets(Merge):
                                               for r in (0, 1, 10)})
         self.merge(self.tmp / "job", "--trace-name", "none.json", codes=(1,),
                    out=self.tmp / "no.json")
-        self.assertOneLine(self.result, "no trace of the name 'none.json'")
+        self.assertOneLine(self.result, "no trace 'none.json'")
         merged = self.merge(self.tmp / "job", "-n", "2")
         self.assertEqual(sorted(self.ranks(merged)), [0, 1])
         merged = self.merge(self.tmp / "job", "-n", "3", codes=(3,))
-        self.assertRegex(self.result.err, r"no trace of rank 2 \(of 3\)")
+        self.assertRegex(self.result.err, r"missing rank 2 \(of 3\)")
 
     def test_moved_traces_are_found(self):
         for rank in (0, 1):
@@ -590,9 +590,9 @@ class Sets(Merge):
         (self.tmp / "job/rank5.json").write_text("{")
         merged = self.merge(self.tmp / "job", codes=(3,))
         self.assertEqual(self.ranks(merged), {0: "rank0.json", 1: "rank1.json", 2: "rank3.json"})
-        self.assertRegex(self.result.err, r"rank1_again.json: left out: rank 1 is taken from")
-        self.assertRegex(self.result.err, r"rank3.json: its name says rank 3, the trace rank 2")
-        self.assertRegex(self.result.err, r"no trace of rank 3 \(of 4\)")
+        self.assertRegex(self.result.err, r"rank1_again.json: skipped: rank 1 is already read from")
+        self.assertRegex(self.result.err, r"rank3.json: rank 3 in the file name, 2 in the trace")
+        self.assertRegex(self.result.err, r"missing rank 3 \(of 4\)")
         strict = trawl("merge", self.tmp / "job", "-o", self.tmp / "strict.json", "--strict")
         self.assertExit(strict, 1)
         self.assertFalse((self.tmp / "strict.json").exists())
@@ -618,14 +618,14 @@ class Sets(Merge):
         self.assertRegex(self.result.err, "rank1.json.gz: lost compressed_truncated")
         path.write_bytes(b"\x1f\x8b\x08\x00garbage that is no gzip at all")
         self.merge(path, self.tmp / "job/rank0.json", codes=(3,))
-        self.assertRegex(self.result.err, "rank1.json.gz: left out: ")
+        self.assertRegex(self.result.err, "rank1.json.gz: skipped: ")
 
     def test_trace_without_events(self):
         self.one("rank0.json", 0, 3)
         for text in ('{"traceEvents": [', '{"traceEvents": []}'):
             (self.tmp / "job/rank1.json").write_text(text)
             self.merge(self.tmp / "job", codes=(3,))
-            self.assertRegex(self.result.err, "rank1.json: left out: no events in it")
+            self.assertRegex(self.result.err, "rank1.json: skipped: no events")
 
     def test_lists_that_are_no_traces(self):
         self.one("rank0.json", 0, 1)
@@ -639,7 +639,7 @@ class Sets(Merge):
         self.one("rank0.json")
         merged = self.merge(self.tmp / "job", codes=(3,))
         self.assertEqual(self.ranks(merged), {0: "rank0.json"})
-        self.assertRegex(self.result.err, "a.json: left out: rank 0 is taken from .*rank0.json")
+        self.assertRegex(self.result.err, "a.json: skipped: rank 0 is already read from .*rank0.json")
         self.one("z.json", 0)
         merged = self.merge(self.tmp / "job", codes=(3,))
         self.assertEqual(self.ranks(merged), {0: "z.json"})
@@ -662,7 +662,7 @@ class Sets(Merge):
         self.assertEqual(out.read_bytes(), first)
         result = trawl("merge", self.tmp / "job/rank0.json", "-o", self.tmp / "job/rank0.json")
         self.assertExit(result, 2)
-        self.assertOneLine(result, "is one of the traces")
+        self.assertOneLine(result, "is one of the inputs")
         # Also one that was found in a directory, or by --compat.
         before = (self.tmp / "job/rank1.json").read_bytes()
         result = trawl("merge", self.tmp / "job", "-o", self.tmp / "job/rank1.json")
@@ -679,7 +679,7 @@ class Sets(Merge):
         for args in ((), ("-n", "1")):
             result = trawl("merge", self.tmp / "job", *args, "-o", self.tmp / "job/rank1.json")
             self.assertExit(result, 2)
-            self.assertOneLine(result, "is one of the traces")
+            self.assertOneLine(result, "is one of the inputs")
         self.assertEqual((self.tmp / "job/rank1.json").read_bytes(), before)
         # Merged by the original: no key tells, names of processes do.
         (self.tmp / "in").mkdir()
@@ -694,7 +694,7 @@ class Sets(Merge):
         result = trawl("merge", "--compat", self.tmp / "in", "--trace-name", "t.json", "-o",
                        self.tmp / "in/rank1/t.json")
         self.assertExit(result, 2)
-        self.assertOneLine(result, "is one of the traces")
+        self.assertOneLine(result, "is one of the inputs")
         self.assertEqual((self.tmp / "in/rank1/t.json").read_bytes(),
                          (self.tmp / "job/rank0.json").read_bytes())
 

@@ -399,7 +399,7 @@ class Lost(JobCase):
         self.out = self.tmp / "merged.json"
         # Clocks that are not moved: what is not there any more tells no base time.
         result = self.lose(1, "merge", ("--align", "none"))
-        said = [x for x in of_trawl(result) if "process 1 of 3: was lost" in x]
+        said = [x for x in of_trawl(result) if "process 1 of 3 was lost" in x]
         self.assertEqual(len(said), 1, str(result))
         self.assertIn(self.long.name, said[0])
         self.long.unlink()

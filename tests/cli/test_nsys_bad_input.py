@@ -120,16 +120,16 @@ class Databases(Case):
     def test_other_databases(self):
         other = self.path("other.db")
         self.edit(other, "CREATE TABLE a(x)", "CREATE TABLE b(x)")
-        self.refused(other, r"no export of Nsight Systems \(its tables: a, b\)")
+        self.refused(other, r"not an Nsight Systems export \(tables: a, b\)")
         nvprof = self.path("nvprof.db")
         self.edit(nvprof, "CREATE TABLE StringTable(_id_ INTEGER, value TEXT)",
                   "CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(start INT)")
-        self.refused(nvprof, "nvprof, not an nsys export")
+        self.refused(nvprof, "nvprof database, not an nsys export")
         rpd = self.path("x.rpd")
         self.edit(rpd, "CREATE TABLE rocpd_op(id INT)", "CREATE TABLE rocpd_string(id INT)")
         self.refused(rpd, "rocpd database, not an nsys export")
         self.edit(self.path("none.db"), "CREATE TABLE a(x)", "DROP TABLE a")
-        self.refused(self.path("none.db"), "no export of Nsight Systems.*no tables")
+        self.refused(self.path("none.db"), "not an Nsight Systems export.*no tables")
 
     def test_pipe_and_compressed(self):
         path = self.make()
@@ -425,8 +425,8 @@ class Databases(Case):
             self.assertEqual(rep.kernel_count(), 6, change)
             done, rows = self.ask(path, "streams", "--start", 0, "--end", 10**18, status=3)
             self.assertEqual(sum(int(r["n_comp"]) + int(r["n_comm"]) for r in rows), 6, change)
-            self.assertRegex(done.err, "KERNEL: 2 rows in which a number is missing or impossible "
-                             "are left out, the first is row 2")
+            self.assertRegex(done.err, "KERNEL: 2 rows with a missing or impossible number "
+                             "skipped, first in row 2")
             os.unlink(path)
 
     def test_window_of_kernels_that_end_before_they_start(self):
@@ -445,7 +445,7 @@ class Databases(Case):
         done, rows = self.ask(path, status=3)
         self.assertEqual(sum(int(r["n_comp"]) for r in rows), 4)
         self.assertEqual(done.err.count("StringIds"), 1, done.err)
-        self.assertRegex(done.err, "x.sqlite: table StringIds is damaged.*export it again")
+        self.assertRegex(done.err, "x.sqlite: table StringIds is damaged.*repeat the export")
 
     def test_column_named_rowid(self):
         for kind in ("TEXT DEFAULT 'x'", "INTEGER DEFAULT 5"):

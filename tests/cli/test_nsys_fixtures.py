@@ -184,7 +184,7 @@ class Fixtures(Case):
         for command in ("analyze", "prepare"):
             done = trawl(command, SAMPLE, "-o", self.tmp / command)
             self.assertExit(done, 2)
-            self.assertIn("4 devices, of several ranks", done.err)
+            self.assertIn("4 devices of several ranks", done.err)
             self.assertIn("--device (0, 1, 2, 3)", done.err)
             self.assertFalse((self.tmp / command).exists())
             done = trawl(command, SAMPLE, "-o", self.tmp / "one" / command, "--device", "2")

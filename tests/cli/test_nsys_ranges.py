@@ -148,8 +148,8 @@ class Ranges(Case):
             done = trawl("report", path, "--no-csv", "--no-xlsx", env=environment(COLUMNS=width))
             self.assertExit(done, 0)
             lines = done.out.splitlines()
-            self.assertIn("ranges with the most GPU time", lines)
-            self.assertNotIn("operations with the most GPU time", lines)
+            self.assertIn("top ranges by GPU time", lines)
+            self.assertNotIn("top operators by GPU time", lines)
             self.assertLessEqual(max(map(len, lines)), width)
             top = [x.split() for x in lines if x.startswith(("a step", "backward", "nccl"))]
             self.assertEqual([t[-4:] for t in top],

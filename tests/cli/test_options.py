@@ -45,7 +45,7 @@ class Views(Case):
     def test_window_without_gpu_events(self):
         rep = self.report(base_events(), "--start", 350000, "--end", 390000)
         self.assertExit(rep, 0)
-        self.assertRegex(rep.out, "no GPU events in this part")
+        self.assertRegex(rep.out, "no GPU events in this view")
         # [340,400) is idle; so are all 40 us of the window.
         self.assertFigures(rep, {"compute": 0, "comm": 0, "memcpy": 0, "exposed_comm": 0,
                                  "exposed_memcpy": 0, "busy": 0, "total": 40, "idle": 40})
@@ -73,7 +73,7 @@ class Views(Case):
             self.assertExit(rep, 0)
             self.assertFigures(rep, BASE)
             self.assertReconciles(rep)
-            self.assertRegex(rep.out, "looking at step 4, by launch\nlaunched in it: 0.220 ms of GPU "
+            self.assertRegex(rep.out, "view: step 4, by launch\nlaunched in it: 0.220 ms of GPU "
                              r"work, 0.070 ms of it \(31.8 %\) after it ended on the host")
         for wrong in (("--step", 4, "--by", "x"), ("--by", "time")):
             self.assertExit(self.report(steps(), *wrong), 2)

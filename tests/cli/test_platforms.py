@@ -126,15 +126,15 @@ class Variants(Case):
     def test_unnamed_device(self):
         mi300x = {"totalGlobalMem": 206141652992, "computeMajor": 9, "computeMinor": 4,
                   "numSms": 304}
-        self.assertIn("roofline peaks: MI300X (from the device in the trace)",
+        self.assertIn("roofline peaks: MI300X (from the device name)",
                       self.report(self.trace("", **mi300x)).out)
         result = self.report(self.trace("", **{**mi300x, "numSms": 303}))
         self.assertExit(result, 0)
-        self.assertIn("no roofline: the trace does not name its device; use --platform NAME",
+        self.assertIn("no roofline: no device name in the trace; use --platform NAME",
                       result.out)
 
     def test_unknown_device(self):
-        self.assertIn("no roofline: peaks of this device are not known; use --platform NAME",
+        self.assertIn("no roofline: unknown peaks of this device; use --platform NAME",
                       self.report(self.trace("NVIDIA A1000000")).out)
 
 

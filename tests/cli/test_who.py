@@ -141,7 +141,7 @@ class Collectives(Who):
     def test_names_count_less(self):
         self.job(rank0=rank_trace(1, [0, 1]), rank1=rank_trace(0, [0, 1]))
         self.everywhere(self.tmp / "job", {0: "rank1.json", 1: "rank0.json"}, source="collectives",
-                        says=("rank0.json: its name says rank 0, the trace rank 1",))
+                        says=("rank0.json: rank 0 in the file name, 1 in the trace",))
 
     def test_equal_results_are_told(self):
         """Two traces that say rank 0: some versions of PyTorch record 0 for all ranks."""
@@ -169,21 +169,21 @@ class Collectives(Who):
         self.job(rank5=rank_trace(0, list(range(8))))
         done = self.run_one("report", self.tmp / "job", rc=3)
         self.assertIn("1 of 8 ranks (from file names): 5", done.out)
-        self.assertIn("no trace of ranks 0-4, 6, 7", done.err)
+        self.assertIn("missing ranks 0-4, 6, 7", done.err)
 
     def test_order_is_a_guess(self):
         job = self.job(a=rank_trace(), b=rank_trace())
         self.everywhere(job, {0: "a.json", 1: "b.json"}, source="order", says=(
-            "2 of 2 ranks have their number from the order of the files",))
+            "2 of 2 ranks numbered by file order",))
         done = self.run_one("report", job)
         self.assertIn("2 ranks (from file order): 0, 1", done.out)
         shutil.copytree(job, self.tmp / "other")
         done = trawl("compare", job, self.tmp / "other", "-o", self.tmp / "page.html")
         self.assertExit(done, 0)
-        self.assertIn("from the order of the files", done.err)
+        self.assertIn("numbered by file order", done.err)
         # Of one trace alone there is nothing to guess.
         done = self.run_one("report", self.job(a=rank_trace()))
-        self.assertNotIn("order of the files", done.err)
+        self.assertNotIn("file order", done.err)
 
 
 class Missing(Who):
@@ -191,7 +191,7 @@ class Missing(Who):
         members = [0, 1, 2, 3]
         self.job(a=rank_trace(3, members, default=True), b=rank_trace(1, members, default=True))
         self.everywhere(self.tmp / "job", {1: "b.json", 3: "a.json"}, rc=3,
-                        says=(r"no trace of ranks 0, 2 \(.*4\)",))
+                        says=(r"missing ranks 0, 2 \(.*4\)",))
 
     def test_of_a_default_group_whose_list_is_not_recorded(self):
         job = self.job(b=rank_trace(0, default=True), a=rank_trace(1, default=True))
@@ -205,7 +205,7 @@ class Missing(Who):
         self.job(only=trace)
         done = self.run_one("report", self.tmp / "job", rc=3)
         self.assertIn("1 of 40 ranks (from recorded collectives): 1", done.out)
-        self.assertIn("no trace of ranks 0, 2-39 (the job has 40)", done.err)
+        self.assertIn("missing ranks 0, 2-39 (the job has 40)", done.err)
 
     def test_a_long_group_of_some_is_not_the_job(self):
         """The size of a group that is not the default one is no size of the job."""
@@ -219,18 +219,18 @@ class Missing(Who):
         """One trace tells the group [4..7] of a job whose size nobody tells."""
         self.job(rank4=rank_trace(), rank5=rank_trace(1, [4, 5, 6, 7]))
         self.everywhere(self.tmp / "job", {4: "rank4.json", 5: "rank5.json"}, rc=3,
-                        says=("no trace of ranks 6, 7, which recorded process groups name",))
+                        says=("missing ranks 6, 7 (in recorded process groups)",))
 
     def test_a_world_of_no_ranks_tells_nothing(self):
         self.job(rank4=rank_trace(), rank5=rank_trace(1, [4, 5, 6, 7], told=(5, 0)))
         done = self.run_one("report", self.tmp / "job", rc=3)
-        self.assertIn("no trace of ranks 6, 7, which recorded process groups name", done.err)
+        self.assertIn("missing ranks 6, 7 (in recorded process groups)", done.err)
 
     def test_worlds_that_do_not_fit(self):
         self.job(a=rank_trace(told=(0, 2)), b=rank_trace(told=(1, 4)), c=rank_trace(told=(5, 4)))
         self.everywhere(self.tmp / "job", {0: "a.json", 1: "b.json", 5: "c.json"}, rc=3, says=(
-            "not of one job: that of rank 0 says it has 2 ranks, another 4",
-            "rank 5 is beyond the 4 ranks", r"no trace of ranks 2, 3"))
+            "from different jobs: rank 0 has world size 2, another rank 4",
+            "rank 5 is outside the world size of 4", r"missing ranks 2, 3"))
 
 
 class Captures(Who):
@@ -239,7 +239,7 @@ class Captures(Who):
         self.job(**{"node7_4711.1751410836123.pt.trace": rank_trace(start=1000),
                     "node7_4711.1751410841456.pt.trace": rank_trace(start=9000000)})
         self.everywhere(self.tmp / "job", {0: "node7_4711.1751410841456.pt.trace.json"}, rc=3, says=(
-            r"836123\.pt\.trace\.json: left out: an earlier capture",))
+            r"836123\.pt\.trace\.json: skipped: an earlier capture",))
 
     def test_cycles_of_two_processes(self):
         """Two cycles of two processes of a host are two ranks: the last cycle of each."""
@@ -271,7 +271,7 @@ class Captures(Who):
         self.job(a=rank_trace(start=1000, pid=1, base=10 ** 18),
                  b=rank_trace(start=1000, pid=2, base=10 ** 18 + 10 ** 10))
         self.everywhere(self.tmp / "job", {0: "b.json"}, rc=3, says=(
-            "an earlier capture of another process than that of '.*b.json'",))
+            "an earlier capture of a different process than '.*b.json'",))
         self.job(a=rank_trace(start=1000, pid=1), b=rank_trace(start=9000000, pid=2))
         self.everywhere(self.tmp / "job", {0: "a.json", 1: "b.json"})
 
@@ -285,13 +285,13 @@ class Captures(Who):
         for told in (False, True):
             self.job(**cycles(told))
             self.everywhere(self.tmp / "job", {0: "a2.json", 1: "b2.json"}, rc=3, says=(
-                r"a3\.json: left out: a later capture of the process of '.*a2\.json', which is the "
-                "last that all ranks have", r"a0\.json: left out: an earlier capture .*a2\.json"))
+                r"a3\.json: skipped: a later capture of the process of '.*a2\.json', the last "
+                "capture common to all ranks", r"a0\.json: skipped: an earlier capture .*a2\.json"))
 
     def test_ranks_of_different_times(self):
         self.job(rank0=rank_trace(base=10 ** 18), rank1=rank_trace(base=10 ** 18, start=9000000))
         self.everywhere(self.tmp / "job", {0: "rank0.json", 1: "rank1.json"}, says=(
-            r"the traces are not of one time: rank 0 ends 8\.\d+ s before rank 1 begins",))
+            r"traces from different times: rank 0 ends 8\.\d+ s before rank 1 starts",))
 
     def test_one_rank_that_is_told(self):
         self.job(a=rank_trace(start=1000, told=(0, 2)), b=rank_trace(start=9000000, told=(0, 2)),
@@ -331,7 +331,7 @@ class Captures(Who):
                         for (r, s), name in stages.items()})
             self.everywhere(self.tmp / "job",
                             {r: stages[r, "DECODE"] + ".json" for r in (0, 1)}, rc=3,
-                            says=(r"EXTEND\.json: left out: an earlier capture .*DECODE",))
+                            says=(r"EXTEND\.json: skipped: an earlier capture .*DECODE",))
 
     def test_each(self):
         job = self.job(**{"node7_4711.1751410836123.pt.trace": rank_trace(start=1000, steps=2),
@@ -368,13 +368,13 @@ class Groups(Who):
                 self.assertEqual(tuple(self.ranks(command, group)), ranks, group)
             self.assertRegex(done.err, "2 groups of traces have the same ranks and no collective")
         done = self.run_one("merge", self.tmp / "job", rc=3)
-        left_out = [line for line in done.err.splitlines() if "left out: of group" in line]
+        left_out = [line for line in done.err.splitlines() if "skipped: group" in line]
         self.assertEqual(len(left_out), len(ranks))
         for line in left_out:
             # It is the file of that group.
-            path, text = line.split("left out: ")
+            path, text = line.split("skipped: ")
             self.assertIn(groups[1], path)
-            self.assertIn(f"of group {groups[1]}", text)
+            self.assertIn(f"group {groups[1]} has", text)
 
     def test_replicas_by_a_word(self):
         self.job(**{f"run-DP-{d}-TP-{t}": rank_trace(t, [0, 1], pid=10 * d + t, compute=100 + 50 * d)
@@ -400,7 +400,7 @@ class Groups(Who):
         self.job(**{f"replica{d}/rank{r}": rank_trace(told=(r, 2), pid=10 * d + r)
                     for d, r in ((0, 0), (0, 1), (1, 0))})
         done = self.run_one("report", self.tmp / "job", rc=3)
-        self.assertIn("no trace of rank 1 (group replica1 has 2)", done.err)
+        self.assertIn("missing rank 1 (group replica1 has 2)", done.err)
         self.assertIn("group replica1: 1 of 2 ranks", done.out)
 
     def test_nodes_of_one_job(self):
@@ -412,7 +412,7 @@ class Groups(Who):
             self.job(**{f"node{n}_rank{r}": rank_trace(rank, members, pid=10 * n + r, base=10 ** 18)
                         for n, r in where})
             self.everywhere(self.tmp / "job", files, source="order", says=(
-                "4 of 4 ranks have their number from the order of the files",))
+                "4 of 4 ranks numbered by file order",))
         self.job(**{f"node{n}/x{n}{r}": rank_trace(2 * n + r, members, pid=10 * n + r, told=(r, 4))
                     for n, r in where})
         self.everywhere(self.tmp / "job", {2 * n + r: f"x{n}{r}.json" for n, r in where},
@@ -428,7 +428,7 @@ class Groups(Who):
         self.job(**{f"dp{d}_rank{r}": rank_trace(r, [0, 1], pid=10 * d + r)
                     for d, r in ((0, 0), (0, 1), (1, 1))})
         done = self.run_one("report", self.tmp / "job", rc=3)
-        self.assertIn("no trace of rank 0 (group dp1 has 2)", done.err)
+        self.assertIn("missing rank 0 (group dp1 has 2)", done.err)
         self.assertIn("group dp1: 1 of 2 ranks", done.out)
 
 
@@ -741,7 +741,7 @@ class Exports(Who):
             done = trawl(command, *paths, "-o", self.tmp / command, "--no-xlsx")
             self.assertExit(done, 3)
             self.assertIn("2 ranks (from process labels)", done.out)
-            self.assertEqual(re.findall(r"(\w+)\.sqlite: left out: an earlier capture", done.err),
+            self.assertEqual(re.findall(r"(\w+)\.sqlite: skipped: an earlier capture", done.err),
                              ["session1"])
         done = trawl("merge", *paths, "-o", self.tmp / "m.json")
         self.assertExit(done, 3)
@@ -865,7 +865,7 @@ class Given(Who):
         done = self.run_one("report", where, rc=3)
         self.assertIn("rank 3 is the straggler", done.out)
         self.everywhere(where, {n: f"1741234567.89-TP-{n}.trace.json" for n in (0, 1, 3)}, rc=3,
-                        says=("no trace of rank 2",))
+                        says=("missing rank 2",))
 
     def test_kineto_44(self):
         rep = self.report(self.case("kineto-44") / "trace.json")

@@ -173,7 +173,7 @@ class Ranks(Case):
 
     def test_101_name_against_content(self):
         tables = self.case("101")
-        self.assertRegex(self.result.err, r"rank0\.json: its name says rank 0, the trace rank 1")
+        self.assertRegex(self.result.err, r"rank0\.json: rank 0 in the file name, 1 in the trace")
         total = {r["rank"]: r["total_time ms"] for r in tables["rank_timeline"]}
         self.assertEqual(Decimal(total["0"]), Decimal("0.58"))
 

@@ -310,7 +310,7 @@ static void test_of_many_ranks_400_characters_are_named(void **state)
 	}
 	s->options.rank = 200;
 	assert_int_equal(ask(s, TRAWL_NSYS_SETUP), TRAWL_EUSAGE);
-	assert_non_null(strstr(s->err.message, "no rank 200; there are: 0, 1, "));
+	assert_non_null(strstr(s->err.message, "no rank 200; ranks: 0, 1, "));
 	assert_non_null(strstr(s->err.message, ", 101, 102, ..."));
 }
 
@@ -426,7 +426,7 @@ static void test_rank_that_is_not_there(void **state)
 	add_rank(s);
 	s->options.rank = 9;
 	assert_int_equal(ask(s, TRAWL_NSYS_OVERLAP), TRAWL_EUSAGE);
-	assert_non_null(strstr(s->err.message, "there are: 3"));
+	assert_non_null(strstr(s->err.message, "ranks: 3"));
 	s->options.rank = 3;
 	answer(s, TRAWL_NSYS_SETUP, 1);
 }
@@ -572,12 +572,12 @@ static void test_tables_that_are_not_there(void **state)
 		assert_int_equal(ask(s, TRAWL_NSYS_STREAMS), 0);
 		if (!i) {
 			assert_int_equal(trawl_table_rows(s->table), 2);
-			assert_true(noted(s, "for lack of a launch"));
+			assert_true(noted(s, "without a matching launch"));
 		}
 		assert_int_equal(ask(s, TRAWL_NSYS_OVERLAP), 0);
 	}
 	assert_int_equal(trawl_table_rows(s->table), 0);
-	assert_true(noted(s, "no kernels were captured"));
+	assert_true(noted(s, "kernels not captured"));
 }
 
 /* ---- kernels */
@@ -935,14 +935,14 @@ static void test_notes_of_many_ranks(void **state)
 			continue;
 		assert_true(noted(s, "rank 15: 315 to 500"));
 		assert_false(noted(s, "more ranks"));
-		assert_true(noted(s, "16 processes with ranges but no label, no rank: pid 300"));
+		assert_true(noted(s, "16 processes with ranges but no rank label: pid 300"));
 		assert_true(noted(s, ", 315"));
 		assert_false(noted(s, ", ..."));
 	}
 	assert_true(noted(s, "rank 15: 315 to 500"));
 	assert_false(noted(s, "rank 16: "));
-	assert_true(noted(s, "and the windows of 1 more ranks"));
-	assert_true(noted(s, "17 processes with ranges but no label, no rank: pid 300"));
+	assert_true(noted(s, "1 more windows: see the columns"));
+	assert_true(noted(s, "17 processes with ranges but no rank label: pid 300"));
 	assert_true(noted(s, ", 315, ..."));
 }
 
@@ -960,7 +960,7 @@ static void test_kernels_without_a_name(void **state)
 	       "WHERE correlationId >= 5");
 	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "exposed_ns"), 10 - 2 - 1);
-	assert_true(noted(s, "kernels without a name, taken for computation: 2"));
+	assert_true(noted(s, "kernels without a name, counted as compute: 2"));
 }
 
 /* Options that make no sense are refused before the file is looked at. */
@@ -974,7 +974,7 @@ static void test_options_that_are_refused(void **state)
 	assert_int_equal(ask(s, TRAWL_NSYS_OVERLAP), 0);
 	assert_int_equal(ask(s, TRAWL_NSYS_STREAMS), TRAWL_EUSAGE);
 	assert_null(s->table);
-	assert_string_equal(s->err.message, "rows cannot be added up by 'stage', but by purpose, "
+	assert_string_equal(s->err.message, "unknown grouping 'stage'; groupings: purpose, "
 					    "rank, pp, dp, cp, ep, tp");
 	assert_int_equal(ask(s, TRAWL_NSYS_SETUP), TRAWL_EUSAGE);
 	s->options.compat = true;

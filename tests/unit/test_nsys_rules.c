@@ -157,15 +157,15 @@ static void test_mistakes(void **state)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{ "window", "file:1: a rule is KIND, a tab" },
-		{ "#\nwindows\tx", "file:2: no kind 'windows'" },
-		{ "window\t", "file:1: an empty pattern" },
-		{ "window\t(", "no extended regular expression" },
+		{ "window", "file:1: expected KIND, tab" },
+		{ "#\nwindows\tx", "file:2: unknown kind 'windows'" },
+		{ "window\t", "file:1: empty pattern" },
+		{ "window\t(", "is not an extended regular expression" },
 		{ "window\ta\tb\tc", "more than three fields" },
-		{ "label\t^rank=[0-9]+", "a label needs a group" },
-		{ "stage\tx", "a stage needs a value" },
+		{ "label\t^rank=[0-9]+", "label needs a group" },
+		{ "stage\tx", "stage needs a tab and a value" },
 		{ "stage\tx\t\\1", "\\1: the pattern has 0 groups" },
-		{ "purpose\t(x)\t\\x", "behind \\ in a value" },
+		{ "purpose\t(x)\t\\x", "in a value, \\ needs" },
 		{ "kernel\tx\tcopy", "not 'copy'" },
 	};
 	struct tw_nsys_rules rules;

@@ -75,7 +75,7 @@ static void waits_that_matter(void **state)
 	assert_finding(4, at, 1, "straggler", "1");
 	assert_finding(4, at, 1, "no straggler", NULL);
 	assert_finding(4, below, 1, "straggler", NULL);
-	assert_finding(4, below, 1, "no straggler", "waits are 10.0 % of the time of collectives");
+	assert_finding(4, below, 1, "no straggler", "wait is 10.0 % of communication time");
 }
 
 /* Rank 0 passes on 300 us that it waited for rank 1; all waiting is 300 + 310 + 2390. */
@@ -125,7 +125,7 @@ static void percentages_from_10_on_are_whole(void **state)
 	const struct meeting meetings[] = { { .starts = { 0, 40 }, 220 },
 					    { .starts = { 1040, 1000 }, 1220 } };
 
-	assert_finding(2, meetings, 2, "no straggler", "waits are 10 % of the time");
+	assert_finding(2, meetings, 2, "no straggler", "wait is 10 % of communication time");
 }
 
 /* One waits 200 us of 300, the other runs 100. */
@@ -135,10 +135,10 @@ static void half_is_most(void **state)
 	const struct meeting below[] = { { .starts = { 0, 200 }, 300.001 } };
 
 	EDGE_OF(TW_LIMIT_WAITS_ARE_MOST_PERCENT);
-	assert_finding(2, at, 1, "waiting", "communication is waiting: 50 %");
+	assert_finding(2, at, 1, "waiting", "50 % of communication time is waiting for late ranks");
 	assert_finding(2, at, 1, "transfers", NULL);
 	assert_finding(2, below, 1, "waiting", NULL);
-	assert_finding(2, below, 1, "transfers", "communication is transfers: 50 %");
+	assert_finding(2, below, 1, "transfers", "50 % of communication time is transfer");
 }
 
 /* So many ranks, from 0 on, each in turn 200 us late in what takes 250. */
@@ -202,7 +202,7 @@ static void nearly_all(void **state)
 		add_meetings(&made.job, i ? below : at, 2);
 		verdict = table_of(&tw_ranks_table_verdict, &made);
 		look_up(verdict, "straggler", "text", text);
-		assert_int_equal(!strstr(text, "of all waiting, in allreduce 4 MB"), i);
+		assert_int_equal(!strstr(text, "of all wait, in allreduce 4 MB"), i);
 		assert_int_equal(!strstr(text, " % of it in allreduce 4 MB"), !i);
 		tw_table_free(verdict);
 		release_looked_across(&made);
@@ -275,9 +275,9 @@ static void assert_reason(int64_t compute_ns, int64_t idle_ns, const char *want)
 static void reasons(void **state)
 {
 	EDGE_OF(TW_LIMIT_OUTLIER_PERCENT);
-	assert_reason(1051, 1000, "it computes ");
-	assert_reason(1050, 1051, "its host keeps it waiting");
-	assert_reason(1050, 1050, "it comes late by when it does so");
+	assert_reason(1051, 1000, "longer compute, ");
+	assert_reason(1050, 1051, "host-bound");
+	assert_reason(1050, 1050, "timing of its work");
 }
 
 static void assert_outliers(int64_t compute_ns, int64_t idle_ns, int64_t total_ns, size_t rows)

@@ -69,10 +69,9 @@ static bool is_readable_file(const char *path)
 static int not_an_export(const char *path)
 {
 	cli_message(!strcmp(path, "-") ?
-			    "%s: an export is a database: it cannot be read from a pipe, "
-			    "give the path of a file" :
-			    "%s: no export of Nsight Systems (an SQLite database); of "
-			    "the queries only 'ranges' reads other traces",
+			    "%s: cannot read a database from a pipe; pass a file" :
+			    "%s: not an Nsight Systems export (SQLite database); only the query "
+			    "'ranges' reads other traces",
 		    path);
 	return CLI_FAILED;
 }
@@ -120,9 +119,8 @@ static int one_file(const struct nsys_command *n, int argc)
 {
 	if (argc == 1)
 		return -1;
-	return cli_usage_error(n->command,
-			       argc ? "one export at a time, not %d" : "which export? (%d given)",
-			       argc);
+	return argc ? cli_usage_error(n->command, "more than one FILE argument (%d given)", argc) :
+		      cli_usage_error(n->command, "missing FILE argument");
 }
 
 static int no_grouping(const struct nsys_command *n, const struct nsys_query *query)
@@ -130,8 +128,8 @@ static int no_grouping(const struct nsys_command *n, const struct nsys_query *qu
 	const char *keys = trawl_nsys_groupings(query->asks);
 
 	return cli_usage_error(n->command,
-			       *keys ? "--by: not '%.60s'; of '%s' by %s" :
-				       "--by %.60s: no rows of '%s' to add up%s",
+			       *keys ? "--by: unknown key '%.60s'; keys of '%s': %s" :
+				       "--by %.60s: query '%s' has no grouping%s",
 			       n->options.by, query->name, keys);
 }
 
@@ -145,7 +143,7 @@ static int ask_file(const struct nsys_command *n, const struct nsys_query *query
 		return status;
 	if (o->range || o->device || n->reporting.steps[0] >= 0)
 		return cli_usage_error(n->command,
-				       "--range, --step and --device are of the query 'ranges'; "
+				       "--range, --step and --device need the query 'ranges'; "
 				       "'%s' has --start and --end",
 				       query->name);
 	if (n->options.by && !trawl_nsys_can_group(query->asks, n->options.by))
@@ -165,7 +163,7 @@ static int show_ranges(const struct nsys_command *n, const struct nsys_query *qu
 	if (status >= 0)
 		return status;
 	if (n->options.compat)
-		return cli_usage_error(n->command, "the original scripts have no query 'ranges'");
+		return cli_usage_error(n->command, "--compat has no query 'ranges'");
 	reporting.path = argv[0];
 	if (n->options.by && cli_by.read(&by, n->options.by, &reporting.by, &err))
 		return cli_usage_error(n->command, "%s", err.message);
@@ -175,8 +173,8 @@ static int show_ranges(const struct nsys_command *n, const struct nsys_query *qu
 /* ---- rules */
 
 static const struct trawl_column preset_columns[] = {
-	TW_TEXT("preset", 16, "name, as --rules takes it", .values = "!"),
-	TW_TEXT("of", 60, "the trainer whose ranges it knows", .values = "!"),
+	TW_TEXT("preset", 16, "name for --rules", .values = "!"),
+	TW_TEXT("of", 60, "trainer with these ranges", .values = "!"),
 };
 
 static const struct tw_table_spec preset_spec = TW_SPEC(
@@ -198,7 +196,8 @@ static int list_presets(const struct nsys_command *n)
 	}
 	if (table)
 		tw_table_add_note(table,
-				  "'trawl nsys rules NAME' prints one, to start a file from");
+				  "rules of a preset, as a start for a file: 'trawl nsys rules "
+				  "NAME'");
 	if (!table || tw_table_finish(table, &err)) {
 		status = cli_no_memory();
 	} else {
@@ -218,7 +217,7 @@ static int show_rules(const struct nsys_command *n, const struct nsys_query *que
 
 	(void)query;
 	if (argc > 1)
-		return cli_usage_error(n->command, "rules: one preset at a time");
+		return cli_usage_error(n->command, "rules: more than one NAME argument");
 	if (!argc)
 		return list_presets(n);
 	text = trawl_nsys_preset_rules(argv[0]);
@@ -227,7 +226,7 @@ static int show_rules(const struct nsys_command *n, const struct nsys_query *que
 	tw_str_init(&list, trawl_allocator_default());
 	for (i = 0; i < trawl_nsys_presets(); i++)
 		tw_str_addf(&list, "%s%s", i ? ", " : "", trawl_nsys_preset_name(i));
-	cli_usage_error(n->command, "no preset '%.60s'; there are: %s", argv[0],
+	cli_usage_error(n->command, "unknown preset '%.60s'; presets: %s", argv[0],
 			list.failed ? "" : list.ptr);
 	tw_str_release(&list);
 	return CLI_USAGE;
@@ -266,8 +265,8 @@ static int no_query(const struct cli_command *command, const char *name)
 	for (i = 0; i < QUERIES; i++)
 		tw_str_addf(&list, "%s%s", i ? ", " : "", queries[i].name);
 	status = cli_usage_error(command,
-				 name ? "no query '%.60s'; there are: %s" :
-					"which query?%.60s there are: %s",
+				 name ? "unknown query '%.60s'; queries: %s" :
+					"missing QUERY argument%.60s; queries: %s",
 				 name ? name : "", list.failed ? "" : list.ptr);
 	tw_str_release(&list);
 	return status;
@@ -280,14 +279,13 @@ static int check_options(struct nsys_command *n)
 	bool start = o->start_ns != TRAWL_TIME_NONE, end = o->end_ns != TRAWL_TIME_NONE;
 
 	if (start != end)
-		return cli_usage_error(n->command, "--start and --end go together");
+		return cli_usage_error(n->command, "--start needs --end, and --end needs --start");
 	if (start && o->end_ns < o->start_ns)
 		return cli_usage_error(n->command, "--end is before --start");
 	if (n->options.compat && n->options.by)
-		return cli_usage_error(n->command, "--compat adds nothing up: no --by with it");
+		return cli_usage_error(n->command, "--compat excludes --by");
 	if (n->options.compat && n->options.rules)
-		return cli_usage_error(n->command,
-				       "--compat has its own rules: no --rules with it");
+		return cli_usage_error(n->command, "--compat excludes --rules");
 	n->options.window = start;
 	n->options.start_ns = o->start_ns;
 	n->options.end_ns = o->end_ns;
@@ -299,12 +297,12 @@ static int check_options(struct nsys_command *n)
 #define AT(member) offsetof(struct nsys_command, member)
 
 static const struct cli_option own_options[] = {
-	{ "rank", 0, &cli_count, "N", AT(rank), "one rank alone" },
+	{ "rank", 0, &cli_count, "N", AT(rank), "analyze one rank" },
 	{ "rules", 0, &cli_string, "NAME|FILE", AT(options.rules),
-	  "what names of ranges mean: a preset or a file (default: what fits)" },
+	  "rules for range names: a preset or a file (default: matching preset)" },
 	{ "by", 0, &cli_string, "COLUMN", AT(options.by),
-	  "add rows up over ranks: by stage, purpose, rank, pp, dp, cp, ep or tp; of 'ranges' "
-	  "what --step and --range look at: launch or time" },
+	  "group rows over ranks: by stage, purpose, rank, pp, dp, cp, ep or tp; in 'ranges', GPU "
+	  "work of --step and --range: launch or time" },
 	{ "compat", 0, &cli_flag, NULL, AT(options.compat),
 	  "numbers, columns and layout of the scripts of analyze-nsys-profile" },
 	{ 0 },
@@ -337,16 +335,17 @@ static int nsys(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_command_nsys = {
 	"nsys",
 	"QUERY FILE",
-	"queries on an export of Nsight Systems",
+	"queries on an Nsight Systems export",
 	"QUERY is one of\n"
-	"  setup     the ranks: a process each, with the label that its trainer gave it\n"
-	"  windows   the part of each rank that shows its steady state\n"
-	"  streams   what each stream does there, and what its communication is for\n"
-	"  overlap   how much of each stage's communication is hidden by computation\n"
-	"  ranges    the GPU time of each NVTX range, or annotation of a trace of PyTorch\n"
-	"  rules     presets of rules for the ranges of trainers; with a NAME, that one\n"
+	"  setup     ranks: one process each, with the label from its trainer\n"
+	"  windows   steady-state window of each rank\n"
+	"  streams   work of each stream in it, and the purpose of its communication\n"
+	"  overlap   overlap of each stage's communication with compute\n"
+	"  ranges    GPU time of each NVTX range, or annotation of a PyTorch trace\n"
+	"  rules     presets of rules for the ranges of trainers; with a NAME, that preset\n"
 	"FILE is the SQLite export of a report, or the report (.nsys-rep) where nsys is on the\n"
-	"PATH. Prints a table and writes no file.\n\n"
+	"PATH. Prints a table and writes no file.\n"
+	"\n"
 	"  trawl nsys overlap profile.sqlite --format csv\n",
 	options,
 	nsys,

@@ -33,8 +33,8 @@ static struct trawl_table *rows_of_process(const struct trawl_table *table, cons
 	if (of && !trawl_table_rows(of))
 		tw_table_add_note(
 			of,
-			"the process of that rank, pid %s, has no rows: where hosts share "
-			"pids, its name has the host behind it",
+			"no rows for pid %s of this rank; where hosts share pids, process names "
+			"end with the host",
 			pid);
 	for (i = 0; of && i < trawl_table_notes(table); i++)
 		tw_table_add_note(of, "%s", trawl_table_note(table, i));
@@ -50,7 +50,7 @@ static int print_ranges(const struct ranges_query *q, const struct trawl_report 
 
 	/* A trace that is no export is of one rank, and may say which. */
 	if (q->rank >= 0 && !*q->pid && trawl_trace_rank(trace) != q->rank)
-		return cli_usage_error(q->command, "%s does not say that it is of rank %lld",
+		return cli_usage_error(q->command, "%s: not recorded as rank %lld",
 				       q->reporting->path, (long long)q->rank);
 	if (*q->pid) {
 		of = rows_of_process(table, q->pid);

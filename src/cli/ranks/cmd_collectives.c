@@ -31,7 +31,7 @@ static void draw_heat_map(const struct cli_reporting *r, const struct trawl_job_
 /* Files of what this job has nothing to say about. */
 static void tell_stale(const struct cli_outputs *o, const struct trawl_job_report *t)
 {
-	static const char what[] = "run: this job has nothing for it";
+	static const char what[] = "run: no such table for this job";
 	const char *name;
 	size_t i;
 
@@ -150,7 +150,8 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!count)
-		return cli_usage_error(command, "which traces? a directory, a pattern or a list");
+		return cli_usage_error(command, "missing RANKS argument (a directory, a pattern "
+						"or a list of traces)");
 	status = cli_reporting_view(&c.reporting, command);
 	if (status >= 0)
 		return status;
@@ -166,11 +167,13 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_command_collectives = {
 	"collectives",
 	"RANKS",
-	"collectives over all ranks: who waits for whom, and how long",
-	"RANKS is a directory, a pattern or a list of the traces of one job, one a rank. Writes\n"
-	"collective_all_ranks.xlsx, collective_all_ranks_csvs/*.csv and, where there are all_to_allv,\n"
+	"collectives over all ranks: waits, stragglers, bandwidth",
+	"RANKS is a directory, a pattern or a list of the traces of one job, one per rank. "
+	"Writes\n"
+	"collective_all_ranks.xlsx, collective_all_ranks_csvs/*.csv and, for all_to_allv,\n"
 	"all2allv_heatmap.png into the output directory (default: analysis_output beside the\n"
-	"traces), and prints a summary. The exit status is 3 when a rank is missing or left out.\n\n"
+	"traces), and prints a summary. Exit status 3: a rank is missing or was skipped.\n"
+	"\n"
 	"  trawl collectives traces/ -o collectives --gpus-per-node 8\n",
 	options,
 	collectives,

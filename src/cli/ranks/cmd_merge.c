@@ -33,20 +33,20 @@ static const struct cli_kind keep_kind = { cli_read_word, keep_words, KEEP_GPU }
 
 static const struct cli_option own_options[] = {
 	{ "output", 'o', &cli_string, "FILE", AT(output),
-	  "where to write, .gz for gzip (default: " DEFAULT_OUTPUT ")" },
+	  "output file, .gz for gzip (default: " DEFAULT_OUTPUT ")" },
 	{ "ranks", 'n', &cli_positive, "N", AT(ranks), "ranks 0 to N-1 (default: all)" },
 	{ "trace-name", 0, &cli_string, "NAME", AT(options.trace_name),
-	  "file in each rank<N>/ (default: " TRAWL_MERGE_TRACE_NAME ", if there is one)" },
+	  "file in each rank<N>/ (default: " TRAWL_MERGE_TRACE_NAME ", if present)" },
 	{ "keep", 0, &keep_kind, "WHAT", AT(keep),
-	  "gpu: GPU work, its launches, annotations (default); all: every event" },
+	  "gpu: GPU work, launches, annotations (default); all: every event" },
 	{ "align", 0, &cli_align, "HOW", AT(options.align),
-	  "clocks: collectives (default on several hosts), base-time (else) or none" },
+	  "clock alignment: collectives (default on several hosts), base-time (else) or none" },
 	{ "gpus-per-node", 0, &cli_positive, "N", AT(gpus_per_node),
-	  "GPUs of a host (default: as the traces tell)" },
+	  "GPUs per host (default: from the traces)" },
 	{ "compat", 0, &cli_flag, NULL, AT(compat),
 	  "events, names and numbers of merge_gpu_trace_ranks.py" },
 	{ "max-memory", 0, &cli_size, "SIZE", AT(options.max_memory),
-	  "for traces held at once, such as 16G (default: half of the machine's)" },
+	  "memory limit for traces, such as 16G (default: half of the machine's)" },
 	{ 0 },
 };
 
@@ -65,13 +65,12 @@ static int check_options(struct merge_command *m)
 	m->options.most_ranks = m->ranks == NO_COUNT ? -1 : (int64_t)m->ranks;
 	m->options.keep_all = m->keep == KEEP_ALL;
 	if (!strcmp(m->output, "-"))
-		return cli_usage_error(m->command, "-o: a merged trace goes to a file; standard "
-						   "output has the table of ranks");
+		return cli_usage_error(m->command, "-o: standard output has the table of ranks; "
+						   "the merged trace needs a file");
 	if (m->compat && (m->keep || m->options.align != TRAWL_ALIGN_AUTO))
-		return cli_usage_error(m->command, "--compat keeps and aligns as the original: no "
-						   "--keep or --align with it");
+		return cli_usage_error(m->command, "--compat excludes --keep and --align");
 	if (m->compat && tw_merge_is_gzip(m->output))
-		return cli_usage_error(m->command, "--compat writes no .gz");
+		return cli_usage_error(m->command, "--compat cannot write .gz");
 	return -1;
 }
 
@@ -86,11 +85,9 @@ static bool says_the_same(const struct trawl_rank *rank, const struct trawl_rank
 
 static void tell_left_out(const struct merge_command *m, const struct trawl_rank *rank)
 {
-	if (rank->state != TRAWL_RANK_NOT_A_TRACE)
-		cli_message("%s: left out: %s", rank->path,
+	if (rank->state != TRAWL_RANK_NOT_A_TRACE || (rank->message[0] && !m->common.quiet))
+		cli_message("%s: skipped: %s", rank->path,
 			    rank->message[0] ? rank->message : "out of memory");
-	else if (rank->message[0] && !m->common.quiet)
-		cli_message("%s: passed over: %s", rank->path, rank->message);
 }
 
 /* Whatever is left out or odd, by name. */
@@ -110,12 +107,12 @@ static void tell_ranks(const struct merge_command *m, const struct trawl_merge *
 		}
 		if (rank.rule < TRAWL_RANK_BY_NAME && rank.name_rank >= 0 &&
 		    rank.name_rank != rank.rank)
-			cli_message("%s: its name says rank %" PRId64 ", the trace rank %" PRId64
-				    "; the trace counts",
+			cli_message("%s: rank %" PRId64 " in the file name, %" PRId64
+				    " in the trace: using the trace",
 				    rank.path, rank.name_rank, rank.rank);
 		if (rank.told_rank >= 0 && rank.told_rank != rank.rank)
-			cli_message("%s: merged as rank %" PRId64 "; that it is of rank %" PRId64
-				    " it tells behind its events only",
+			cli_message("%s: merged as rank %" PRId64 "; the trace has rank %" PRId64
+				    " after its events",
 				    rank.path, rank.rank, rank.told_rank);
 		defects = trawl_merge_defects(merge, i, &count);
 		cli_tell_defects(rank.path, defects, count, &m->common);
@@ -219,9 +216,9 @@ static int merge_compatibly(const struct merge_command *m, int argc, char **argv
 	int status;
 
 	if (argc != 1)
-		return cli_usage_error(m->command, "--compat takes one directory, not %d", argc);
+		return cli_usage_error(m->command, "--compat needs one directory (%d given)", argc);
 	if (is_compat_input(&c))
-		return cli_usage_error(m->command, "-o: '%.200s' is one of the traces", m->output);
+		return cli_usage_error(m->command, "-o: '%.200s' is one of the inputs", m->output);
 	tw_str_init(&said, trawl_allocator_default());
 	status = tw_merge_compat(&c, &said, trawl_allocator_default(), &err);
 	if (said.len)
@@ -241,7 +238,7 @@ static int merge(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!count)
-		return cli_usage_error(command, "which ranks?");
+		return cli_usage_error(command, "missing RANKS argument");
 	status = check_options(&m);
 	if (status >= 0)
 		return status;
@@ -256,10 +253,11 @@ static int merge(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_command_merge = {
 	"merge",
 	"RANKS",
-	"one timeline of all ranks of a job, for Perfetto",
+	"merged timeline of all ranks of a job, for Perfetto",
 	"RANKS is a directory, a pattern or a list of traces. Writes FILE (default:\n"
-	"merged_gpu_trace_enhanced.json here; a name that ends with .gz is compressed), a trace\n"
-	"that https://ui.perfetto.dev opens, and prints what of each rank is in it.\n\n"
+	"merged_gpu_trace_enhanced.json in the current directory; .gz compresses), a trace for\n"
+	"https://ui.perfetto.dev, and prints a table of the ranks.\n"
+	"\n"
 	"  trawl merge run/torch_profiler -o merged.json.gz\n",
 	options,
 	merge,

@@ -56,8 +56,8 @@ static int draw_transfers(const struct trawl_table *table, int64_t *rows, int64_
 
 	if (map.row_count > RANKS_MOST || map.column_count > RANKS_MOST)
 		return trawl_error_set(err, TRAWL_ELIMIT,
-				       "cannot draw '%s': more than %d ranks send or receive", path,
-				       RANKS_MOST);
+				       "cannot draw '%s': more than %d sending or receiving ranks",
+				       path, RANKS_MOST);
 	values = cli_alloc(cells, sizeof(*values));
 	for (i = 0; i < cells; i++)
 		values[i] = NAN;
@@ -80,7 +80,7 @@ int cli_draw_all_to_all(const struct trawl_job_report *t, const char *path, stru
 	size_t rows = table ? trawl_table_rows(table) : 0;
 
 	if (!rows)
-		return trawl_error_set(err, TRAWL_ENODATA, "no all_to_allv to draw");
+		return trawl_error_set(err, TRAWL_ENODATA, "no all_to_allv in the traces");
 	return draw_transfers(table, cli_alloc(rows, sizeof(int64_t)),
 			      cli_alloc(rows, sizeof(int64_t)), path, err);
 }

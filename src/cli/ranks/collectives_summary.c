@@ -21,7 +21,7 @@ static const struct cli_part of_timeline[] = {
 	{ TW_COL_TIME_MS_MEDIAN, "median" },
 	{ TW_COL_TIME_MS_MIN, "min" },
 	{ TW_COL_TIME_MS_MAX, "max" },
-	{ TW_COL_SLOWEST_RANK, "most on rank" },
+	{ TW_COL_SLOWEST_RANK, "rank of max" },
 };
 
 static const struct cli_part of_collectives[] = {
@@ -30,7 +30,7 @@ static const struct cli_part of_collectives[] = {
 	{ TW_COL_FULL_MSG_SIZE_MB, "size" },
 	{ "count", "count" },
 	{ TW_COL_TOTAL_COMM_LATENCY_MS, "transfer" },
-	{ TW_COL_TOTAL_WAIT_TIME_MS, "waiting, all ranks" },
+	{ TW_COL_TOTAL_WAIT_TIME_MS, "wait, all ranks" },
 	{ TW_COL_WAITING_PERCENT, "waiting" },
 	{ "bus bw (GB/s)_mean", "bus bandwidth" },
 };
@@ -40,7 +40,7 @@ static const struct cli_part of_waiting[] = {
 	{ "dtype", "dtype" },
 	{ TW_COL_FULL_MSG_SIZE_MB, "size" },
 	{ "count", "count" },
-	{ TW_COL_TOTAL_WAIT_TIME_MS, "waiting, all ranks" },
+	{ TW_COL_TOTAL_WAIT_TIME_MS, "wait, all ranks" },
 	{ TW_COL_TOTAL_RANK_TIME_MS, "time, all ranks" },
 	{ TW_COL_WAITING_PERCENT, "waiting" },
 	{ "skew in start time_max", "worst skew" },
@@ -50,10 +50,10 @@ static const struct cli_part of_all_to_allv[] = {
 	{ TW_COL_PROCESS_GROUP_NAME, "group" },
 	{ "dtype", "dtype" },
 	{ "count", "count" },
-	{ TW_COL_TOTAL_WALL_TIME_MS, "first start to last end" },
+	{ TW_COL_TOTAL_WALL_TIME_MS, "wall time" },
 	{ "skew in start time_max", "worst skew" },
 	{ TW_COL_RECEIVE_IMBALANCE_MEAN, TW_COL_RECEIVE_IMBALANCE },
-	{ TW_COL_RANK_THAT_RECEIVES_MOST, "most to rank" },
+	{ TW_COL_RANK_THAT_RECEIVES_MOST, "max receiver" },
 	{ TW_COL_SIZE_IMBALANCE_MEAN, "send imbalance" },
 	{ "throughput (GB/s)_mean", "rate" },
 };
@@ -79,28 +79,27 @@ static const struct cli_part of_mismatches[] = {
 	{ TW_COL_COLLECTIVE_NAME, "name" },
 	{ "problem", "problem" },
 	{ "ranks", "on ranks" },
-	{ TW_COL_RANKS_MISSING, "not on" },
+	{ TW_COL_RANKS_MISSING, "missing on" },
 	{ TW_COL_WHAT_DIFFERS, "differs" },
 };
 
 static const struct cli_excerpt of_late_ranks[] = {
-	CLI_EXCERPT("collective_waits", "who waits for whom, the longest first", TOP, NULL,
-		    of_waits),
-	CLI_EXCERPT("nccl_summary_implicit_sync", "collectives, the longest waits first", TOP,
+	CLI_EXCERPT("collective_waits", "top waits by rank pair", TOP, NULL, of_waits),
+	CLI_EXCERPT("nccl_summary_implicit_sync", "top collectives by wait time", TOP,
 		    TW_COL_TOTAL_WAIT_TIME_MS, of_waiting),
-	CLI_EXCERPT("nccl_summary_implicit_sync", "collectives, the longest transfers first", TOP,
-		    NULL, of_collectives),
+	CLI_EXCERPT("nccl_summary_implicit_sync", "top collectives by transfer time", TOP, NULL,
+		    of_collectives),
 };
 
 static const struct cli_excerpt of_exchanges = CLI_EXCERPT(
-	"nccl_summary_all2allv", "all_to_allv, the longest first", TOP, NULL, of_all_to_allv);
+	"nccl_summary_all2allv", "top all_to_allv by wall time", TOP, NULL, of_all_to_allv);
 
 static const struct cli_excerpt of_the_rest[] = {
-	CLI_EXCERPT("transfers", "sends and receives, the longest first", TOP, TW_COL_TIME_IN_US,
+	CLI_EXCERPT("transfers", "top sends and receives by time", TOP, TW_COL_TIME_IN_US,
 		    of_transfers),
-	CLI_EXCERPT("collective_mismatches", "collectives that do not match, the most first", TOP,
-		    "count", of_mismatches),
-	CLI_EXCERPT("timeline_over_ranks", "GPU time over the ranks", TOP, NULL, of_timeline),
+	CLI_EXCERPT("collective_mismatches", "top collective mismatches by count", TOP, "count",
+		    of_mismatches),
+	CLI_EXCERPT("timeline_over_ranks", "GPU time over ranks", TOP, NULL, of_timeline),
 };
 
 /* ---- the first lines */
@@ -117,11 +116,11 @@ static void add_left_out(const struct trawl_job *job, struct tw_str *out)
 		enum trawl_rank_state state;
 		const char *words;
 	} states[] = {
-		{ TRAWL_RANK_DUPLICATE, "of a rank that is there already" },
-		{ TRAWL_RANK_CAPTURE, "of an earlier capture" },
+		{ TRAWL_RANK_DUPLICATE, "skipped: duplicate rank" },
+		{ TRAWL_RANK_CAPTURE, "skipped: earlier capture" },
 		{ TRAWL_RANK_UNREADABLE, "unreadable" },
 		{ TRAWL_RANK_DAMAGED, "damaged" },
-		{ TRAWL_RANK_NO_GPU, "without GPU work" },
+		{ TRAWL_RANK_NO_GPU, "without GPU events" },
 	};
 	size_t i, j, count = 0;
 
@@ -131,7 +130,7 @@ static void add_left_out(const struct trawl_job *job, struct tw_str *out)
 		count += lacks_view(&rank);
 	}
 	if (count)
-		tw_str_addf(out, "%zu trace%s without what is looked at\n", count,
+		tw_str_addf(out, "%zu trace%s skipped: no such step or range\n", count,
 			    count == 1 ? "" : "s");
 	cli_add_missing(out, job);
 	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
@@ -170,7 +169,7 @@ static void add_events(const struct trawl_job *job, struct tw_str *out)
 	tw_str_addf(out, "%llu events, %llu communication kernels", (unsigned long long)events,
 		    (unsigned long long)kernels);
 	if (gpus > 0)
-		tw_str_addf(out, "; %lld GPU%s a node", (long long)gpus, gpus == 1 ? "" : "s");
+		tw_str_addf(out, "; %lld GPU%s per node", (long long)gpus, gpus == 1 ? "" : "s");
 	tw_str_add_char(out, '\n');
 }
 
@@ -188,11 +187,9 @@ static void add_copied(const struct tw_ranks_input *in, struct tw_str *out)
 		count += tw_match_is_shared(&in->matches->matches[m]) &&
 			 tw_match_has_copies(in, &in->matches->matches[m]);
 	if (count)
-		tw_str_addf(
-			out,
-			"%llu by copy engines: a copy waits for no other rank, so they count in "
-			"no waits and tell nothing of clocks\n",
-			(unsigned long long)count);
+		tw_str_addf(out,
+			    "%llu on copy engines: excluded from wait times and clock alignment\n",
+			    (unsigned long long)count);
 }
 
 static void add_unsound(const struct tw_ranks_input *in, struct tw_str *out)
@@ -202,8 +199,8 @@ static void add_unsound(const struct tw_ranks_input *in, struct tw_str *out)
 	tw_visit_waits(in, count_unsound, &count);
 	if (count)
 		tw_str_addf(out,
-			    "%llu of the doubtful did not run at one time: they are left out of "
-			    "waits\n",
+			    "%llu doubtful matches without time overlap: excluded from wait "
+			    "times\n",
 			    (unsigned long long)count);
 }
 
@@ -225,7 +222,7 @@ static void add_sureness(const uint64_t counts[], uint64_t all, struct tw_str *o
 		between = ", ";
 	}
 	if (counts[TW_MATCH_DIFFERENT])
-		tw_str_add_cstr(out, " (ranks record different things)");
+		tw_str_add_cstr(out, " (ranks record different collectives)");
 }
 
 /* "matched: 80 by sequence number, 4 by order: 80 certain, 4 likely" */
@@ -269,13 +266,13 @@ static void add_matches(const struct tw_ranks_input *in, struct cli_screen *s)
 	tw_str_addf(&line, "%llu collectives: %llu on all ranks of their group",
 		    (unsigned long long)matches->count, (unsigned long long)states[TW_MATCH_WHOLE]);
 	if (states[TW_MATCH_PARTIAL])
-		tw_str_addf(&line, ", %llu lacking on some",
+		tw_str_addf(&line, ", %llu missing on some",
 			    (unsigned long long)states[TW_MATCH_PARTIAL]);
 	if (states[TW_MATCH_ALONE])
-		tw_str_addf(&line, ", %llu on one only",
+		tw_str_addf(&line, ", %llu on one rank only",
 			    (unsigned long long)states[TW_MATCH_ALONE]);
 	if (states[TW_MATCH_LOCAL])
-		tw_str_addf(&line, ", %llu of ranks whose group has no other trace",
+		tw_str_addf(&line, ", %llu without traces of other ranks of the group",
 			    (unsigned long long)states[TW_MATCH_LOCAL]);
 	cli_add_line(s, &line, 0);
 	tw_str_init(&line, trawl_allocator_default());
@@ -323,21 +320,21 @@ static bool clocks_agree(const struct tw_ranks_input *in)
 static void add_offset(const struct tw_ranks_input *in, const struct tw_clock *clock, size_t rank,
 		       struct tw_str *out)
 {
-	tw_str_addf(out, "rank %lld is ", (long long)in->job->ranks[rank].rank);
+	tw_str_addf(out, "rank %lld, ", (long long)in->job->ranks[rank].rank);
 	tw_str_add_decimal_fixed(out, clock->offset_ns, 3, 1);
 	tw_str_add_cstr(out, " \xC2\xB1 ");
 	tw_str_add_decimal_fixed(out, clock->uncertainty_ns, 3, 1);
-	tw_str_addf(out, " \xC2\xB5s off from rank %lld",
+	tw_str_addf(out, " \xC2\xB5s from rank %lld",
 		    (long long)in->job->ranks[clock->reference].rank);
 }
 
 static void add_clocks(const struct tw_ranks_input *in, struct cli_screen *s)
 {
 	static const char *const applied[] = {
-		[TRAWL_ALIGN_AUTO] = "as they are",
-		[TRAWL_ALIGN_COLLECTIVES] = "aligned by the ends of collectives",
-		[TRAWL_ALIGN_BASE_TIME] = "with the traces' base times",
-		[TRAWL_ALIGN_NONE] = "as the traces have them",
+		[TRAWL_ALIGN_AUTO] = "no shift applied",
+		[TRAWL_ALIGN_COLLECTIVES] = "aligned by collective end times",
+		[TRAWL_ALIGN_BASE_TIME] = "with base times",
+		[TRAWL_ALIGN_NONE] = "no shift applied",
 	};
 	size_t rank = 0;
 	const struct tw_clock *most = furthest(in, &rank);
@@ -350,18 +347,17 @@ static void add_clocks(const struct tw_ranks_input *in, struct cli_screen *s)
 	tw_str_init(&line, trawl_allocator_default());
 	tw_str_add_cstr(&line, "clocks: ");
 	if (most && clocks_agree(in))
-		tw_str_addf(&line, "they agree within their uncertainty, %s; at most, ",
-			    in->clocks->based ? "nothing but the base times is added" :
-						"nothing is shifted");
+		tw_str_addf(&line, "agree within their uncertainty, %s; max offset: ",
+			    in->clocks->based ? "base times only" : "no shift applied");
 	else
-		tw_str_addf(&line, "%s%s", applied[align], most ? "; at most, " : "");
+		tw_str_addf(&line, "%s%s", applied[align], most ? "; max offset: " : "");
 	if (most)
 		add_offset(in, most, rank, &line);
 	cli_add_line(s, &line, 0);
 	if (in->clocks->differ && in->clocks->align != TRAWL_ALIGN_COLLECTIVES)
 		cli_add_wrapped(s,
-				"the ends of collectives say that clocks differ: skews and waits "
-				"hold that difference; --align collectives takes it out",
+				"clocks differ (from collective end times): skews and waits "
+				"include it; --align collectives removes it",
 				0);
 }
 
@@ -379,7 +375,7 @@ static void add_exchanges(const struct trawl_job_report *t, const char *heat_map
 {
 	add_excerpts(t, &of_exchanges, 1, s);
 	if (trawl_job_report_find(t, "nccl_all2allv_heatmap"))
-		tw_str_addf(&s->out, "which rank sends what to which: %s\n",
+		tw_str_addf(&s->out, "bytes sent between ranks: %s\n",
 			    heat_map ? heat_map : "table nccl_all2allv_heatmap");
 }
 

@@ -14,11 +14,11 @@ const struct cli_kind cli_align = { cli_read_word, align_words, TRAWL_ALIGN_COLL
 
 const struct cli_option cli_ranks_options[] = {
 	{ "max-memory", 0, &cli_size, "SIZE", AT(options.max_memory),
-	  "for traces held at once, such as 16G (default: half of the machine's)" },
+	  "memory limit for traces, such as 16G (default: half of the machine's)" },
 	{ "gpus-per-node", 0, &cli_positive, "N", AT(gpus_per_node),
-	  "GPUs of a host (default: as the traces tell)" },
+	  "GPUs per host (default: from the traces)" },
 	{ "as-ranks", 0, &cli_flag, NULL, AT(options.as_ranks),
-	  "analyse traces as ranks of one job though they do not look like that" },
+	  "treat the traces as ranks of one job even if they do not match" },
 	{ 0 },
 };
 
@@ -88,9 +88,9 @@ static void add_launched(struct tw_str *out, const struct trawl_job *job)
 	}
 	if (most.launched_ns)
 		tw_str_addf(out,
-			    "launched in that by all ranks: %.3f ms of GPU work, %.3f ms of it "
-			    "(%.1f %%) outside\nof its time on the host; most on rank %lld "
-			    "(%.1f %%)\n",
+			    "launched in it, all ranks: %.3f ms of GPU work, %.3f ms (%.1f %%) of "
+			    "it running outside\n"
+			    "its host time; max on rank %lld (%.1f %%)\n",
 			    (double)all.launched_ns / 1e6, (double)all.elsewhere_ns / 1e6,
 			    percent_elsewhere(&all), (long long)most.rank,
 			    percent_elsewhere(&most));
@@ -106,10 +106,10 @@ void cli_add_ranks_view(struct tw_str *out, const struct trawl_job *job)
 		n = rank.view[0] ? count_views(job, i) : 0;
 		if (!n)
 			continue;
-		tw_str_add_cstr(out, "looking at ");
+		tw_str_add_cstr(out, "view: ");
 		tw_escape_terminal(out, rank.view, strlen(rank.view));
 		if (n < trawl_job_ranks(job))
-			tw_str_addf(out, " on %zu rank%s, such as rank %lld", n, n == 1 ? "" : "s",
+			tw_str_addf(out, " on %zu rank%s, e.g. rank %lld", n, n == 1 ? "" : "s",
 				    (long long)rank.rank);
 		tw_str_add_char(out, '\n');
 	}

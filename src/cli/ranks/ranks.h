@@ -19,9 +19,9 @@ extern const struct cli_option cli_ranks_options[];
 
 /* The clock of ranks: enum trawl_align. */
 extern const struct cli_kind cli_align;
-#define CLI_ALIGN_HELP                                                                          \
-	"clocks of ranks: collectives (measured from their ends), base-time or none (default: " \
-	"collectives for several hosts or where clocks differ, else base-time)"
+#define CLI_ALIGN_HELP                                                                      \
+	"clock alignment: collectives (from their end times), base-time or none (default: " \
+	"collectives on several hosts or if clocks differ, else base-time)"
 
 /*
  * The job of the traces that the arguments lead to, with progress on a terminal; what was left out

@@ -42,7 +42,7 @@ void cli_add_missing(struct tw_str *out, const struct trawl_job *job)
 
 	if (!count)
 		return;
-	tw_str_addf(out, "no trace of rank%s ", count == 1 ? "" : "s");
+	tw_str_addf(out, "missing rank%s ", count == 1 ? "" : "s");
 	tw_rank_list_add_most(out, missing, count);
 	tw_str_add_char(out, '\n');
 }
@@ -76,7 +76,7 @@ static void add_ranks(const struct trawl_job *job, struct tw_str *out)
 	tw_str_addf(out, ", %llu GPU events\n", (unsigned long long)events);
 	cli_add_missing(out, job);
 	if (left_out)
-		tw_str_addf(out, "%zu trace%s left out: see the table ranks\n", left_out,
+		tw_str_addf(out, "%zu trace%s skipped: see table ranks\n", left_out,
 			    left_out == 1 ? "" : "s");
 }
 
@@ -85,17 +85,17 @@ static void add_ranks(const struct trawl_job *job, struct tw_str *out)
 enum { PART, MEAN, MEDIAN, MIN, MAX, SLOWEST, SHARE };
 
 static const struct trawl_column timeline_columns[] = {
-	[PART] = TW_TEXT("part", 22, "what the time went to"),
-	[MEAN] = TW_MEAN_MS("mean", 12, "mean of the ranks"),
-	[MEDIAN] = TW_DECIMAL("median", "ms", 7, 3, 12, "median of the ranks"),
-	[MIN] = TW_DECIMAL("min", "ms", 6, 3, 12, "least of a rank"),
-	[MAX] = TW_DECIMAL("max", "ms", 6, 3, 12, "most of a rank"),
-	[SLOWEST] = TW_INTEGER("rank of max", 8, "the rank with the most"),
+	[PART] = TW_TEXT("part", 22, "part of the GPU time"),
+	[MEAN] = TW_MEAN_MS("mean", 12, "mean over ranks"),
+	[MEDIAN] = TW_DECIMAL("median", "ms", 7, 3, 12, "median over ranks"),
+	[MIN] = TW_DECIMAL("min", "ms", 6, 3, 12, "min over ranks"),
+	[MAX] = TW_DECIMAL("max", "ms", 6, 3, 12, "max over ranks"),
+	[SLOWEST] = TW_INTEGER("rank of max", 8, "rank with the max"),
 	[SHARE] = TW_PERCENT_1("mean share (%)", 8, "share of the total time"),
 };
 
 static const struct tw_table_spec timeline_spec =
-	TW_SPEC("timeline", "GPU time over the ranks", timeline_columns, .keep_empty = true);
+	TW_SPEC("timeline", "GPU time over ranks", timeline_columns, .keep_empty = true);
 
 /* As the summary of one trace names them. */
 static const struct {
@@ -156,12 +156,12 @@ enum { RANK, COMPUTING, EXPOSED, COPIES, IDLE, TOTAL, BUSY };
 static const struct trawl_column rank_columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job"),
 	[COMPUTING] = TW_DECIMAL("computing", "ms", 6, 3, 12, "computing"),
-	[EXPOSED] =
-		TW_DECIMAL("exposed comm", "ms", 6, 3, 12, "communicating while nothing computes"),
+	[EXPOSED] = TW_DECIMAL("exposed comm", "ms", 6, 3, 12,
+			       "communication not overlapped by compute"),
 	[COPIES] = TW_DECIMAL(TW_LABEL_EXPOSED_COPIES, "ms", 6, 3, 12,
-			      "copying while there is neither"),
-	[IDLE] = TW_DECIMAL("idle", "ms", 6, 3, 12, "doing nothing"),
-	[TOTAL] = TW_DECIMAL("total", "ms", 6, 3, 12, "from first start to last end"),
+			      "copies not overlapped by compute or communication"),
+	[IDLE] = TW_DECIMAL("idle", "ms", 6, 3, 12, "idle"),
+	[TOTAL] = TW_DECIMAL("total", "ms", 6, 3, 12, "first start to last end"),
 	[BUSY] = TW_PERCENT_1("busy (%)", 8, "share of the total"),
 };
 
@@ -243,8 +243,8 @@ static struct trawl_table *make_spread(const struct trawl_table *sums,
 	}
 	if (table && count < ranks && count == MOST_RANKS)
 		tw_table_add_note(table,
-				  "the %d with computing furthest from the mean; all are in "
-				  "rank_timeline",
+				  "%d ranks with compute time furthest from the mean; all ranks: "
+				  "table rank_timeline",
 				  MOST_RANKS);
 	return tw_table_finished(table);
 }
@@ -253,15 +253,14 @@ static struct trawl_table *make_spread(const struct trawl_table *sums,
 
 enum { NAME, TOP_RANKS, CALLS, TIME_MEAN, TIME_MAX, TOP_SLOWEST, TOP_SHARE };
 
-#define TOP_COLUMNS(what, calls, time)                                              \
-	TW_TEXT(what, 40, "its name", .values = "!"),                               \
-		TW_INTEGER("ranks", 6, "how many ranks have it", .values = "!>=1"), \
-		TW_REAL(calls, "", 1, 8, "calls of a rank, on average"),            \
-		TW_MEAN_MS(time " mean (ms)", 12,                                   \
-			   "time of a rank, on average over those that have it"),   \
-		TW_MEAN_MS("max (ms)", 12, "time of the slowest rank"),             \
-		TW_INTEGER(TW_COL_SLOWEST_RANK, 8, "the rank with the most time"),  \
-		TW_PERCENT_1("share (%)", 8, "share of the time of all, on average")
+#define TOP_COLUMNS(what, calls, time)                                                           \
+	TW_TEXT(what, 40, "name", .values = "!"),                                                \
+		TW_INTEGER("ranks", 6, "number of ranks with it", .values = "!>=1"),             \
+		TW_REAL(calls, "", 1, 8, "mean calls per rank"),                                 \
+		TW_MEAN_MS(time " mean (ms)", 12, "mean time per rank, over the ranks with it"), \
+		TW_MEAN_MS("max (ms)", 12, "max time over ranks"),                               \
+		TW_INTEGER(TW_COL_SLOWEST_RANK, 8, "rank with the max time"),                    \
+		TW_PERCENT_1("share (%)", 8, "mean share of the total")
 
 static const struct trawl_column top_gpu[] = { TOP_COLUMNS("operation", "calls", "GPU time") };
 static const struct trawl_column top_kernels[] = { TOP_COLUMNS("kernel", "kernels", "GPU time") };
@@ -275,15 +274,15 @@ static const struct top_source {
 } top_sources[] = {
 	{ "ops_summary", "name", TW_COL_COUNT, TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
 	  TW_COL_PERCENTAGE, 1,
-	  TW_SPEC("top_operations", "operations with the most GPU time over the ranks", top_gpu,
+	  TW_SPEC("top_operations", "top operators by GPU time, over ranks", top_gpu,
 		  .keep_empty = true) },
 	{ "kernel_summary", TW_COL_KERNEL_NAME, TW_COL_KERNEL_DURATION_US_COUNT,
 	  TW_COL_KERNEL_DURATION_US_SUM, TW_COL_PERCENT_OF_KERNELS_TIME, 1000,
-	  TW_SPEC("top_operations", "kernels with the most GPU time over the ranks", top_kernels,
+	  TW_SPEC("top_operations", "top kernels by GPU time, over ranks", top_kernels,
 		  .keep_empty = true) },
 	{ "cpu_ops", "name", TW_COL_COUNT, TW_COL_SELF_HOST_TIME_MS, TW_COL_PERCENTAGE, 1,
-	  TW_SPEC("top_operations", "operations with the most time on the host over the ranks",
-		  top_host, .keep_empty = true) },
+	  TW_SPEC("top_operations", "top operators by host time, over ranks", top_host,
+		  .keep_empty = true) },
 };
 
 /* The statistic of a column over ranks as a number. */
@@ -386,11 +385,11 @@ static void add_outlier(const struct cli_ranks_report *report, const struct traw
 	tw_str_add_real_fixed(out, statistic(table, row, TW_COL_TIME_MS, ""), 3);
 	tw_str_add_cstr(out, " ms, ");
 	tw_str_add_real_fixed(out, statistic(table, row, TW_COL_OVER_MEDIAN_MS, ""), 3);
-	tw_str_add_cstr(out, " ms over");
+	tw_str_add_cstr(out, " ms above median");
 	if (more.state == TRAWL_CELL_VALUE) {
-		tw_str_add_cstr(out, " (");
+		tw_str_add_cstr(out, " (+");
 		tw_str_add_real_fixed(out, more.real, 1);
-		tw_str_add_cstr(out, " % more)");
+		tw_str_add_cstr(out, " %)");
 	}
 	if (!strcmp(name, "exposed_comm_time"))
 		add_whom(report, rank, out);
@@ -405,8 +404,9 @@ static void add_outliers(const struct cli_ranks_report *report, struct cli_scree
 	if (!rows)
 		return;
 	tw_str_addf(&s->out,
-		    "\n%sranks that stand out%s, over the median rank by more than " TW_LIMIT_TEXT(
-			    TW_LIMIT_OUTLIER_PERCENT) " %%\n",
+		    "\n"
+		    "%soutlier ranks%s (more than " TW_LIMIT_TEXT(
+			    TW_LIMIT_OUTLIER_PERCENT) " %% above the median)\n",
 		    s->colour ? "\033[1m" : "", s->colour ? "\033[0m" : "");
 	for (row = 0; row < rows && row < MOST_OUTLIERS; row++) {
 		tw_str_init(&line, trawl_allocator_default());
@@ -425,7 +425,7 @@ static void add_quality(const struct cli_ranks_report *report, struct cli_screen
 
 	if (!rows)
 		return;
-	cli_add_heading(s, "data quality, over the ranks");
+	cli_add_heading(s, "data quality, over ranks");
 	for (row = 0; row < rows; row++) {
 		struct trawl_cell class = tw_table_cell(table, row, "class");
 		struct trawl_cell meaning = tw_table_cell(table, row, "meaning");

@@ -12,14 +12,14 @@
 
 static const struct cli_part of_stragglers[] = {
 	{ "rank", "rank" },
-	{ TW_COL_TIMES_LAST, "came last" },
+	{ TW_COL_TIMES_LAST, "times last" },
 	{ "collectives", "of" },
-	{ TW_COL_CAUSED_WAIT_US, "others waited for it" },
-	{ TW_COL_CAUSED_WAIT_PERCENT, "of all waiting" },
-	{ TW_COL_PASSED_ON_US, "passed on" },
-	{ TW_COL_OWN_WAIT_US, "it waited" },
-	{ TW_COL_COMPUTING_US, "it computes" },
-	{ TW_COL_MEDIAN_COMPUTING_US, "median rank" },
+	{ TW_COL_CAUSED_WAIT_US, "wait caused" },
+	{ TW_COL_CAUSED_WAIT_PERCENT, "share of all wait" },
+	{ TW_COL_PASSED_ON_US, "propagated wait" },
+	{ TW_COL_OWN_WAIT_US, "own wait" },
+	{ TW_COL_COMPUTING_US, "compute" },
+	{ TW_COL_MEDIAN_COMPUTING_US, "median compute" },
 };
 
 /* The next row behind `last` (their number: none yet): the largest by a column, else the next. */
@@ -73,7 +73,7 @@ static struct trawl_table *excerpt_of(const struct trawl_table *from, const stru
 					   trawl_table_find_column(from, e->parts[i].from));
 	}
 	if (table && rows < all)
-		tw_table_add_note(table, "%zu of %zu rows: all are in %s", rows, all,
+		tw_table_add_note(table, "%zu of %zu rows; all rows: table %s", rows, all,
 				  trawl_table_name(from));
 	return tw_table_finished(table);
 }
@@ -87,9 +87,8 @@ void cli_add_excerpt(const struct trawl_table *from, const struct cli_excerpt *e
 
 void cli_add_stragglers(const struct trawl_table *stragglers, size_t rows, struct cli_screen *s)
 {
-	struct cli_excerpt e = CLI_EXCERPT("stragglers",
-					   "stragglers: ranks by how long others waited for them",
-					   rows, NULL, of_stragglers);
+	struct cli_excerpt e = CLI_EXCERPT("stragglers", "stragglers: ranks by wait caused", rows,
+					   NULL, of_stragglers);
 
 	cli_add_excerpt(stragglers, &e, s);
 }

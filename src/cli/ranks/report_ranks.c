@@ -63,7 +63,7 @@ static void tell_stale(const struct cli_outputs *o, const struct cli_ranks_repor
 
 	for (i = 0; (name = trawl_report_table_name(i)); i++)
 		if (!trawl_job_report_find(report->of, name))
-			cli_tell_stale_table(o, name, "report: that over ranks has no such table");
+			cli_tell_stale_table(o, name, "report: no such table over ranks");
 }
 
 static int write_and_print(const struct cli_reporting *r, const struct cli_ranks_report *report)
@@ -96,7 +96,7 @@ static int report_job(const struct cli_reporting *r, const struct trawl_job *job
 	if (status)
 		return cli_fail_output(&err);
 	if (r->common.verbose)
-		cli_message("summed in %.3f s", cli_seconds() - start);
+		cli_message("combined in %.3f s", cli_seconds() - start);
 	status = write_and_print(r, &report);
 	trawl_job_report_free(report.of);
 	return status;

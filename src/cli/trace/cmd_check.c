@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static const struct trawl_column trace_column = TW_TEXT("trace", 24, "the file", .values = "!");
+static const struct trawl_column trace_column = TW_TEXT("trace", 24, "trace file", .values = "!");
 
 static const struct tw_table_spec spec = { .name = "quality",
-					   .meaning = "what is odd in the traces, worst first",
+					   .meaning = "defects of the traces, most severe first",
 					   .keep_empty = true };
 
 struct check_command {
@@ -53,7 +53,7 @@ static void add_defect_lines(struct check_command *c, const char *path,
 			     const struct trawl_defect *defects, size_t count)
 {
 	tw_escape_terminal(&c->screen.out, path, strlen(path));
-	tw_str_add_cstr(&c->screen.out, count ? "\n" : ": nothing odd found\n");
+	tw_str_add_cstr(&c->screen.out, count ? "\n" : ": no defects\n");
 	cli_add_defects(defects, count, &c->screen);
 }
 
@@ -155,7 +155,7 @@ static int check(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!count)
-		return cli_usage_error(command, "which trace?");
+		return cli_usage_error(command, "missing TRACE argument");
 	cli_screen_init(&c.screen);
 	c.table = new_table();
 	for (i = 0; i < count; i++) {
@@ -177,9 +177,10 @@ static int check(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_command_check = {
 	"check",
 	"TRACE...",
-	"what is odd in a trace: repairs, losses, suspect events",
-	"Prints the data-quality record of each trace, worst first, and writes nothing. The exit\n"
-	"status is 3 when something is lost for good.\n\n"
+	"data quality of traces: repairs, losses, suspect events",
+	"Prints the data-quality record of each trace, most severe first. Writes no file. Exit\n"
+	"status 3: data was lost.\n"
+	"\n"
 	"  trawl check --strict rank0.json.gz rank1.json.gz\n",
 	options,
 	check,

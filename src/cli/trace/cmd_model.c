@@ -23,17 +23,15 @@ struct model_command {
 /* ---- operations with a model */
 
 static const struct trawl_column list_columns[] = {
-	TW_TEXT("operation", 40, "name as the profiler records it", .values = "!"),
-	TW_TEXT("model", 24, "the cost model; several may share one", .values = "!"),
-	TW_TEXT("table", 20, "the report's table of such operations", .values = "!"),
-	TW_TEXT("unit", 8, "the unit of the GPU that does the work", .values = "!matrix|vector|"),
-	TW_TEXT("backward", 8, "whether the work of its backward pass is known",
-		.values = "!yes|no"),
+	TW_TEXT("operation", 40, "op name in the profiler's trace", .values = "!"),
+	TW_TEXT("model", 24, "cost model (ops may share one)", .values = "!"),
+	TW_TEXT("table", 20, "report table of the op", .values = "!"),
+	TW_TEXT("unit", 8, "GPU unit that does the work", .values = "!matrix|vector|"),
+	TW_TEXT("backward", 8, "whether the model covers the backward pass", .values = "!yes|no"),
 };
 
 static const struct tw_table_spec list_spec =
-	TW_SPEC("models", "operations whose work is known from their arguments", list_columns,
-		.keep_empty = true);
+	TW_SPEC("models", "ops with a cost model", list_columns, .keep_empty = true);
 
 static const struct tw_model *model_of(const char *op)
 {
@@ -72,8 +70,8 @@ static int no_model(const struct cli_command *command, const char *op)
 		if (model_of(tw_op_models[i].op))
 			tw_nearest_add(&nearest, op, tw_op_models[i].op);
 	return cli_usage_error(command,
-			       "no model of '%.100s'; nearest: %s, %s, %s; "
-			       "'trawl model --list' lists all",
+			       "no model of '%.100s'; nearest: %s, %s, %s; 'trawl model --list' "
+			       "lists all",
 			       op, nearest.name[0], nearest.name[1], nearest.name[2]);
 }
 
@@ -84,20 +82,20 @@ static int no_model(const struct cli_command *command, const char *op)
  * their own.
  */
 static const struct trawl_column shown_columns[] = {
-	TW_TEXT("quantity", 24, "what it is, by the report's columns", .values = "!"),
-	TW_TEXT("value", 24, "what the model says"),
+	TW_TEXT("quantity", 24, "quantity, named as the report's columns", .values = "!"),
+	TW_TEXT("value", 24, "value from the model"),
 	TW_TEXT("unit", 10, "unit of the value", .values = "bytes|µs|TFLOP/s|TOP/s|TB/s|GB/s|%"),
 };
 static const struct trawl_column data_columns[] = {
-	TW_TEXT("quantity", 24, "what it is, by the report's columns", .values = "!"),
-	TW_REAL("value", "", 3, 16, "what the model says, where it is a number"),
+	TW_TEXT("quantity", 24, "quantity, named as the report's columns", .values = "!"),
+	TW_REAL("value", "", 3, 16, "value from the model, where numeric"),
 	TW_TEXT("unit", 10, "unit of the value", .values = "bytes|µs|TFLOP/s|TOP/s|TB/s|GB/s|%"),
-	TW_TEXT("text", 24, "what the model says, where it is no number", .values = "~."),
+	TW_TEXT("text", 24, "value from the model, where not numeric", .values = "~."),
 };
 
 static const struct tw_table_spec model_spec = {
 	.name = "model",
-	.meaning = "the work of one call",
+	.meaning = "work of one call",
 	.keep_empty = true,
 };
 
@@ -182,12 +180,11 @@ static void note_no_roofline(struct output *out, const struct tw_platform *p,
 			     const struct tw_work *work, const char *spec)
 {
 	if (isnan(work->bytes))
-		tw_table_add_note(out->table, "no roofline: the bytes are not known");
+		tw_table_add_note(out->table, "no roofline: bytes unknown");
 	else if (!(work->bytes > 0))
-		tw_table_add_note(out->table, "no roofline: nothing is moved");
+		tw_table_add_note(out->table, "no roofline: no bytes moved");
 	else
-		tw_table_add_note(out->table, "no roofline: no %s peak of %s is known", spec,
-				  p->name);
+		tw_table_add_note(out->table, "no roofline: unknown %s peak of %s", spec, p->name);
 }
 
 static void add_roofline(struct output *out, const struct tw_platform *p,
@@ -211,13 +208,12 @@ static void add_roofline(struct output *out, const struct tw_platform *p,
 			add_number(out, "percent of bandwidth", r.memory_percent, "%");
 	}
 	if (r.anomaly)
-		tw_table_add_note(out->table, "over the roofline: the time, the arguments or the "
-					      "platform cannot be right");
+		tw_table_add_note(out->table, "above the roofline: wrong time, arguments or "
+					      "platform");
 	if (r.mark == TW_MARK_UNVERIFIED)
 		tw_table_add_note(
 			out->table,
-			"the peak or the bandwidth is unverified: 'trawl platforms \"%s\"' "
-			"shows the sources",
+			"unverified peak or bandwidth: sources in 'trawl platforms \"%s\"'",
 			p->name);
 }
 
@@ -243,7 +239,7 @@ static int print_work(const struct model_command *c, const struct tw_work *work,
 		add_text(&out, TW_COL_COMPUTE_SPEC, spec, strlen(spec));
 		add_parameters(&out, work);
 		if (work->at_least)
-			tw_table_add_note(out.table, "the data moved are a lower bound: not all "
+			tw_table_add_note(out.table, "data moved is a lower bound: not all "
 						     "operands are among the arguments");
 		else
 			add_rates(&out, work, c->time_ns);
@@ -285,16 +281,16 @@ static const struct cli_option own_options[] = {
 	{ "dims", 0, &cli_string, "D", AT(call.dims),
 	  "shapes: 8944x1024,1024x2816 or [[8944,1024],[1024,2816]]" },
 	{ "dtype", 0, &cli_string, "T", AT(call.dtype),
-	  "type of all tensors, or of each: bf16 or fp8,fp8,float" },
+	  "dtype of all tensors, or one per tensor: bf16 or fp8,fp8,float" },
 	{ "concrete", 0, &cli_string, "C", AT(call.concrete),
-	  "values of what is no tensor, by position: ;;[1,1];True" },
-	{ "strides", 0, &cli_string, "S", AT(call.strides), "strides, written as shapes are" },
-	{ "backward", 0, &cli_flag, NULL, AT(backward), "the work of its backward pass" },
+	  "values of non-tensor arguments, by position: ;;[1,1];True" },
+	{ "strides", 0, &cli_string, "S", AT(call.strides), "strides, in the form of --dims" },
+	{ "backward", 0, &cli_flag, NULL, AT(backward), "work of the backward pass" },
 	{ "platform", 0, &cli_string, "P", AT(platform),
-	  "the roofline on this GPU: a name or FILE.json" },
+	  "add the roofline of this GPU: a name or FILE.json" },
 	{ "time-us", 0, &cli_time_us, "T", AT(time_ns),
-	  "measured time in microseconds: what was achieved" },
-	{ "list", 0, &cli_flag, NULL, AT(list), "list the operations that have models" },
+	  "measured time in microseconds: adds achieved rates" },
+	{ "list", 0, &cli_flag, NULL, AT(list), "list ops with a cost model" },
 	{ 0 },
 };
 
@@ -315,26 +311,29 @@ static int model(const struct cli_command *command, int argc, char **argv)
 		return list_models(c.common.format);
 	if (count != 1 || c.list)
 		return cli_usage_error(command,
-				       c.list ? "--list takes no operation" :
-				       count  ? "one operation at a time" :
-						"which operation? 'trawl model --list' lists them");
+				       c.list ? "--list takes no OP argument" :
+				       count  ? "more than one OP argument" :
+						"missing OP argument; 'trawl model --list' lists "
+						"all");
 	if (!c.time_ns)
-		return cli_usage_error(command, "--time-us 0: no call takes no time");
+		return cli_usage_error(command, "--time-us 0: the time must be positive");
 	c.call.op = argv[0];
 	if (!model_of(c.call.op))
 		return no_model(command, c.call.op);
 	if (!c.call.dims || !c.call.dtype)
-		return cli_usage_error(command, "--%s is needed", c.call.dims ? "dtype" : "dims");
+		return cli_usage_error(command, "missing option --%s",
+				       c.call.dims ? "dtype" : "dims");
 	return model_call(command, &c);
 }
 
 const struct cli_command cli_command_model = {
 	"model",
 	"OP",
-	"how much work an operation is, without a trace",
-	"Prints the floating-point operations and bytes of a call of OP, the parameters they\n"
-	"follow from and, with --platform, its roofline. Writes no file. Positions are those of the\n"
-	"profiler's \"Input Dims\".\n\n"
+	"FLOPs and bytes of an op, without a trace",
+	"Prints the FLOPs and bytes of a call of OP, the parameters of its cost model and, with\n"
+	"--platform, its roofline. Writes no file. Positions are those of the profiler's\n"
+	"\"Input Dims\".\n"
+	"\n"
 	"  trawl model aten::mm --dims 8944x1024,1024x2816 --dtype bf16 --platform MI300X\n",
 	options,
 	model,

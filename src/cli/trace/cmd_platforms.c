@@ -12,20 +12,19 @@
 #define MOST_COLUMNS (TW_PEAK_COUNT + 4)
 
 static const struct trawl_column platform_column =
-	TW_TEXT("platform", 16, "name, as --platform takes it", .values = "!");
-static const struct trawl_column marks_column = TW_TEXT(
-	"marks", 24, "how far the figures can be trusted: achievable, datasheet, unverified",
-	.values = "!~^(achievable|datasheet|unverified)(, (datasheet|unverified))*$");
+	TW_TEXT("platform", 16, "name for --platform", .values = "!");
+static const struct trawl_column marks_column =
+	TW_TEXT("marks", 24, "confidence of the figures: achievable, datasheet, unverified",
+		.values = "!~^(achievable|datasheet|unverified)(, (datasheet|unverified))*$");
 
 static const struct tw_table_spec whole_spec = {
 	.name = "platforms",
-	.meaning =
-		"memory bandwidth, memory, and peaks without sparsity in TFLOP/s (TOP/s for int8)",
+	.meaning = "memory bandwidth, memory size, and dense peaks in TFLOP/s (TOP/s for int8)",
 	.keep_empty = true,
 };
 static const struct tw_table_spec matrix_spec = {
 	.name = "platforms",
-	.meaning = "memory, and matrix peaks without sparsity in TFLOP/s (TOP/s for int8)",
+	.meaning = "memory, and dense matrix peaks in TFLOP/s (TOP/s for int8)",
 	.keep_empty = true,
 };
 static const struct tw_table_spec vector_spec = {
@@ -35,19 +34,18 @@ static const struct tw_table_spec vector_spec = {
 };
 
 static const struct trawl_column fact_columns[] = {
-	TW_TEXT("fact", 16, "memory or a peak by unit and precision",
+	TW_TEXT("fact", 16, "memory figure, or peak by unit and precision",
 		.values =
 			"!mem_bw_gbps|memory_gb|matrix_fp64|matrix_fp32|matrix_tf32|matrix_fp16|matrix_bf16|matrix_fp8|matrix_fp6|matrix_fp4|matrix_int8|vector_fp64|vector_fp32|vector_fp16|vector_bf16|units|compute"),
-	TW_REAL("value", "", 1, 10, "the figure", .values = "!>0"),
+	TW_REAL("value", "", 1, 10, "value of the figure", .values = "!>0"),
 	TW_TEXT("unit", 10, "unit of the figure", .values = "GB/s|GB|TFLOP/s|TOP/s"),
 	TW_TEXT("mark", 12, "achievable, datasheet or unverified",
 		.values = "achievable|datasheet|unverified"),
-	TW_TEXT("source", 60, "where the figure is from", .values = "!"),
+	TW_TEXT("source", 60, "source of the figure", .values = "!"),
 };
 
 static const struct tw_table_spec fact_spec =
-	TW_SPEC("platform", "what one device can do, peaks without sparsity", fact_columns,
-		.keep_empty = true);
+	TW_SPEC("platform", "peaks of one GPU, without sparsity", fact_columns, .keep_empty = true);
 
 /* ---- all of them */
 
@@ -76,10 +74,10 @@ static size_t add_columns(const struct parts *parts, struct trawl_column *column
 	if (parts->memory) {
 		columns[n] = figure;
 		columns[n].header = parts->short_names ? "GB/s" : "mem_bw_gbps";
-		columns[n++].meaning = "bandwidth of the memory in GB/s";
+		columns[n++].meaning = "memory bandwidth in GB/s";
 		columns[n] = figure;
 		columns[n].header = parts->short_names ? "GB" : "memory_gb";
-		columns[n++].meaning = "size of the memory in GB";
+		columns[n++].meaning = "memory size in GB";
 	}
 	for (i = parts->first_peak; i < parts->end_peak; i++) {
 		columns[n] = figure;
@@ -175,8 +173,7 @@ static int list_all(enum tw_format format)
 		count = 2;
 		if (tables[1])
 			tw_table_add_note(tables[1],
-					  "'trawl platforms NAME' shows the mark and the "
-					  "source of each figure");
+					  "mark and source of each figure: 'trawl platforms NAME'");
 	} else {
 		tables[0] = list_table(&whole);
 	}
@@ -252,8 +249,7 @@ static void add_devices(struct trawl_table *table, const char *platform)
 		tw_str_add_cstr(&text, fact->pattern);
 	}
 	if (text.len && !text.failed)
-		tw_table_add_note(table, "recognised in a trace by the name of the device: %s",
-				  text.ptr);
+		tw_table_add_note(table, "device names in traces: %s", text.ptr);
 	tw_str_release(&text);
 }
 
@@ -274,7 +270,7 @@ static int show_one(const char *name, enum tw_format format)
 			add_facts_of_file(table, &p, name);
 		else
 			add_known_facts(table, p.name);
-		tw_table_add_note(table, "these are figures of %s", p.name);
+		tw_table_add_note(table, "figures of %s", p.name);
 		if (!from_file)
 			add_devices(table, p.name);
 	}
@@ -294,7 +290,7 @@ static int platforms(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (count > 1)
-		return cli_usage_error(command, "one platform at a time, not '%.60s' too", argv[1]);
+		return cli_usage_error(command, "more than one platform: '%.60s'", argv[1]);
 	return count ? show_one(argv[0], common.format) : list_all(common.format);
 }
 
@@ -302,8 +298,9 @@ const struct cli_command cli_command_platforms = {
 	"platforms",
 	"[NAME]",
 	"known GPUs, their bandwidth and peaks",
-	"Prints what each known GPU can do, as rooflines use it; of one, each figure with its\n"
-	"source. Writes no file.\n\n"
+	"Prints the bandwidth and peaks of each known GPU that rooflines use; of one GPU, each\n"
+	"figure with its source. Writes no file.\n"
+	"\n"
 	"  trawl platforms MI300X\n",
 	options,
 	platforms,

@@ -44,10 +44,9 @@ static void tell_stale(const struct report_command *c, const struct trawl_report
 
 	for (i = 0; (name = trawl_report_table_name(i)); i++)
 		if (!trawl_report_find(report, name))
-			cli_tell_stale_table(o, name, "report: this trace has no such table");
+			cli_tell_stale_table(o, name, "report: no such table for this trace");
 	if (c->plots && !o->picture && !c->reporting.common.quiet)
-		cli_tell_stale(cli_below(o->dir, ROOFLINE),
-			       "report: this trace has no such picture");
+		cli_tell_stale(cli_below(o->dir, ROOFLINE), "report: no such plot for this trace");
 }
 
 static int print_result(const struct report_command *c, const struct trawl_report *report,
@@ -205,10 +204,10 @@ static int report_each(struct report_command *c, const char *const *arguments, s
 #define AT(member) offsetof(struct report_command, member)
 
 static const struct cli_option own_options[] = {
-	{ "top-ops", 0, &cli_count, "N", AT(top_ops), "operations in the summary (default 10)" },
-	{ "plots", 0, &cli_flag, NULL, AT(plots), "draw " ROOFLINE " too, with gnuplot" },
+	{ "top-ops", 0, &cli_count, "N", AT(top_ops), "operators in the summary (default 10)" },
+	{ "plots", 0, &cli_flag, NULL, AT(plots), "draw " ROOFLINE " with gnuplot" },
 	{ "each", 0, &cli_flag, NULL, AT(each),
-	  "report each trace by itself, in a directory of its name" },
+	  "report each trace separately, in a directory of its name" },
 	{ 0 },
 };
 
@@ -238,7 +237,7 @@ static int report(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!count)
-		return cli_usage_error(command, "which trace, or which ranks? (none given)");
+		return cli_usage_error(command, "missing TRACE argument");
 	if (c.each)
 		return report_each(&c, arguments, (size_t)count);
 	if (!cli_is_rank_set(arguments, (size_t)count)) {
@@ -246,19 +245,21 @@ static int report(const struct cli_command *command, int argc, char **argv)
 		return report_trace(&c);
 	}
 	if (c.plots)
-		return cli_usage_error(command, "--plots draws one trace, and not ranks");
+		return cli_usage_error(command, "--plots needs one trace, not ranks");
 	return cli_report_ranks(r, &c.ranks, arguments, (size_t)count, c.top_ops);
 }
 
 const struct cli_command cli_command_report = {
 	"report",
 	"TRACE...",
-	"performance report: where the GPU time went",
+	"performance report: where GPU time goes",
 	"Writes perf_report.xlsx and perf_report_csvs/*.csv into the output directory (default:\n"
-	"analysis_output beside the trace) and prints a summary. TRACE is a PyTorch profiler trace:\n"
-	"JSON, plain or compressed by gzip or zstd; '-' reads standard input. --plots adds\n"
-	"roofline.png. Several traces, a directory of them or a pattern are the ranks of a job:\n"
-	"the same tables over the ranks, with means, extremes and the slowest rank.\n\n"
+	"analysis_output beside the trace) and prints a summary. TRACE is a PyTorch profiler "
+	"trace:\n"
+	"JSON, plain or compressed with gzip or zstd; '-' reads standard input. --plots adds\n"
+	"roofline.png. Several traces, a directory or a pattern are the ranks of a job: the same\n"
+	"tables over all ranks, with mean, min, max and slowest rank.\n"
+	"\n"
 	"  trawl report trace.json.gz -o report --step 3\n"
 	"  trawl report run/profiles -o report --gpus-per-node 8\n",
 	options,

@@ -102,7 +102,7 @@ static int check_json(const char *option, const char *text, struct trawl_error *
 
 	tw_json_reader_init(&r, text, strlen(text), trawl_allocator_default());
 	if (tw_json_next(&r) != TW_JSON_ARRAY)
-		tw_json_reject(&r, "a list is needed here");
+		tw_json_reject(&r, "expected a list");
 	snprintf(name, sizeof(name), "--%s", option);
 	status = tw_json_reader_end(&r, name, &broken);
 	if (status)
@@ -120,10 +120,9 @@ static int add_shapes(const char *option, const char *text, struct tw_str *out,
 		return check_json(option, text, err);
 	}
 	if (split_texts(text, ',', out, add_shape))
-		return bad_argument(
-			err, option, text,
-			"sizes with x between them, operands with commas (8944x1024,1024x2816), "
-			"or a JSON list");
+		return bad_argument(err, option, text,
+				    "expected sizes with x between them, operands with commas "
+				    "(8944x1024,1024x2816), or a JSON list");
 	return 0;
 }
 
@@ -204,8 +203,8 @@ static int add_types(const char *text, const struct tw_call *shapes, struct tw_s
 	if (split_texts(text, ',', &unknown, check_type))
 		status = bad_argument(
 			err, "dtype", unknown.failed ? text : unknown.ptr,
-			"no type; such as bf16, fp16, fp8, float, int8, long int, or - for what "
-			"is no tensor");
+			"unknown dtype; examples: bf16, fp16, fp8, float, int8, long int, or - "
+			"for a non-tensor argument");
 	else if (strchr(text, ','))
 		tw_str_add(out, unknown.ptr, unknown.len);
 	else

@@ -67,8 +67,8 @@ static struct tw_chart_point *points_of(const struct trawl_table *table, size_t 
 static void add_title(struct tw_str *title, const struct trawl_report *report,
 		      const struct trawl_trace *trace)
 {
-	tw_str_addf(title, "Operations on %s",
-		    trace->device_name[0] ? trace->device_name : "a device that is not named");
+	tw_str_addf(title, "Operators on %s",
+		    trace->device_name[0] ? trace->device_name : "unnamed device");
 	if (trace->rank >= 0)
 		tw_str_addf(title, ", rank %lld", (long long)trace->rank);
 	if (trawl_report_view(report)[0])
@@ -81,11 +81,10 @@ static void add_platform(struct tw_str *text, const struct trawl_report *report)
 	const char *name = trawl_report_platform(report, &guessed);
 
 	if (name)
-		tw_str_addf(text, "roofline of %s%s", name,
-			    guessed ? "; from the device in the trace" : "");
+		tw_str_addf(text, "roofline peaks: %s%s", name,
+			    guessed ? " (from the device name)" : "");
 	else
-		tw_str_add_cstr(text,
-				"no roofline: the platform is not known; --platform names it");
+		tw_str_add_cstr(text, "no roofline: unknown platform; set --platform");
 }
 
 int cli_draw_roofline(const struct trawl_report *report, const struct trawl_trace *trace,

@@ -15,42 +15,42 @@ const struct cli_kind cli_by = { cli_read_word, by_words, CLI_BY_LAUNCH };
 
 const struct cli_option cli_counting_options[] = {
 	{ "linked-only", 0, &cli_flag, NULL, AT(options.linked_only),
-	  "gpu_timeline counts only events with a recorded launch" },
+	  "count only events with a matching launch in gpu_timeline" },
 	{ "short-kernel-us", 0, &cli_time_us, "N", AT(options.short_kernel_ns),
-	  "kernels below N µs are short (default " TW_LIMIT_TEXT(TW_LIMIT_SHORT_KERNEL_US) ")" },
+	  "short kernels: below N µs (default " TW_LIMIT_TEXT(TW_LIMIT_SHORT_KERNEL_US) ")" },
 	{ "micro-idle-us", 0, &cli_time_us, "N", AT(options.micro_idle_ns),
 	  "split idle time into gaps below and above N µs" },
 	{ "clip-overruns", 0, &cli_flag, NULL, AT(options.clip_overruns),
-	  "end kernels that run over whole later ones at the next start" },
+	  "truncate kernels that overlap later kernels on the same stream" },
 	{ "platform", 0, &cli_string, "NAME|FILE", AT(options.platform),
-	  "the GPU for the roofline (default: as the trace says)" },
+	  "GPU for the roofline (default: from the device name)" },
 	{ 0 },
 };
 
 const struct cli_option cli_part_options[] = {
-	{ "step", 0, &cli_steps, "N[-M]", AT(steps), "look at profiler steps N to M" },
+	{ "step", 0, &cli_steps, "N[-M]", AT(steps), "analyze profiler steps N to M" },
 	{ "range", 0, &cli_string, "NAME", AT(options.range),
-	  "look at the annotation of this name" },
+	  "analyze the annotation of this name" },
 	{ "start", 0, &cli_time_ns, "T", AT(options.start_ns),
-	  "look at the time from T ns on, on the clock of the trace" },
-	{ "end", 0, &cli_time_ns, "T", AT(options.end_ns), "look at the time before T ns" },
-	{ "device", 0, &cli_string, "N", AT(options.device), "look at one device" },
+	  "analyze from T ns on (clock of the trace)" },
+	{ "end", 0, &cli_time_ns, "T", AT(options.end_ns), "analyze until T ns" },
+	{ "device", 0, &cli_string, "N", AT(options.device), "analyze one device" },
 	{ 0 },
 };
 
 const struct cli_option cli_by_options[] = {
 	{ "by", 0, &cli_by, "HOW", AT(by),
-	  "of steps and ranges the GPU work launched in them (launch) or at their time (time)" },
+	  "select GPU work of steps and ranges by launch or by time" },
 	{ 0 },
 };
 
 const struct cli_option cli_no_xlsx_options[] = {
-	{ "no-xlsx", 0, &cli_flag, NULL, AT(no_xlsx), "write no workbook" },
+	{ "no-xlsx", 0, &cli_flag, NULL, AT(no_xlsx), "skip the workbook" },
 	{ 0 },
 };
 
 const struct cli_option cli_no_csv_options[] = {
-	{ "no-csv", 0, &cli_flag, NULL, AT(no_csv), "write no CSV files" },
+	{ "no-csv", 0, &cli_flag, NULL, AT(no_csv), "skip the CSV files" },
 	{ 0 },
 };
 
@@ -71,7 +71,7 @@ int cli_reporting_view(struct cli_reporting *r, const struct cli_command *comman
 	if (r->by && !o->range && o->step_first < 0)
 		return cli_usage_error(command, "--by needs --step or --range");
 	if (o->range && o->step_first >= 0)
-		return cli_usage_error(command, "--step and --range exclude each other");
+		return cli_usage_error(command, "--step excludes --range");
 	return -1;
 }
 
@@ -83,9 +83,9 @@ int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *comma
 	if (status >= 0)
 		return status;
 	if (count > 1 || (!count && !optional))
-		return cli_usage_error(
-			command, count ? "one trace at a time, not %d" : "which trace? (%d given)",
-			count);
+		return count ? cli_usage_error(command, "more than one TRACE argument (%d given)",
+					       count) :
+			       cli_usage_error(command, "missing TRACE argument");
 	r->path = count ? argv[0] : NULL;
 	return cli_reporting_view(r, command);
 }
@@ -154,7 +154,7 @@ static int analyse_trace(struct cli_trace_report *made)
 		return cli_fail(&err);
 	}
 	if (r->common.verbose)
-		cli_message("analysed in %.3f s", cli_seconds() - start);
+		cli_message("analyzed in %.3f s", cli_seconds() - start);
 	made->defects = cli_report_defects(made->report, &made->defect_count);
 	if (r->common.strict && cli_strict_status(r->path, made->defects, made->defect_count))
 		return CLI_FAILED;
@@ -184,8 +184,8 @@ int cli_report_make(struct cli_trace_report *made, const struct cli_reporting *r
 	if (status != CLI_DONE)
 		return status;
 	if (!r->common.quiet && trawl_trace_is_merged(made->trace))
-		cli_message("%s: it is a merged trace, in which GPUs of several ranks have one "
-			    "number: report what it was merged from",
+		cli_message("%s: merged trace: GPUs of several ranks share a device number; "
+			    "report the traces of the ranks instead",
 			    r->path);
 	return analyse_trace(made);
 }

@@ -74,11 +74,11 @@ static void add_platform_line(const struct trawl_report *report, const struct tr
 	if (platform) {
 		tw_str_add_cstr(out, "roofline peaks: ");
 		add_escaped(out, platform);
-		tw_str_add_cstr(out, guessed ? " (from the device in the trace)\n" : "\n");
+		tw_str_add_cstr(out, guessed ? " (from the device name)\n" : "\n");
 	} else if (gpu) {
 		tw_str_add_cstr(out, trace->device_name[0] ?
-					     "no roofline: peaks of this device are not known" :
-					     "no roofline: the trace does not name its device");
+					     "no roofline: unknown peaks of this device" :
+					     "no roofline: no device name in the trace");
 		tw_str_add_cstr(out, "; use --platform NAME\n");
 	}
 }
@@ -123,14 +123,12 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 	add_grouped(out, (int64_t)trace->events.count);
 	tw_str_add_cstr(out, " events, ");
 	add_grouped(out, (int64_t)all.gpu);
-	tw_str_add_cstr(out, " of them on the GPU\n");
+	tw_str_add_cstr(out, " on the GPU\n");
 	if (all.first_ns < all.last_ns)
-		tw_str_addf(out, "%.3f ms recorded, from %lld to %lld ns\n",
-			    (double)(all.last_ns - all.first_ns) / 1e6, (long long)all.first_ns,
-			    (long long)all.last_ns);
+		tw_str_addf(out, "%.3f ms recorded\n", (double)(all.last_ns - all.first_ns) / 1e6);
 	add_platform_line(report, trace, all.gpu, out);
 	if (trawl_report_view(report)[0]) {
-		tw_str_add_cstr(out, "looking at ");
+		tw_str_add_cstr(out, "view: ");
 		add_escaped(out, trawl_report_view(report));
 		tw_str_add_char(out, '\n');
 		tw_describe_step_work(&tw_report_input(report)->derived->steps, out);
@@ -192,21 +190,18 @@ static void add_lost_launches(const struct trawl_report *report, struct cli_scre
 		char text[512];
 
 		if (!strcmp(defect.kind, "gpu_overflow"))
-			cli_add_wrapped(s, "times belong in microseconds: are these nanoseconds?",
+			cli_add_wrapped(s, "are times in nanoseconds? the format has microseconds",
 					0);
 		if (!strncmp(defect.kind, "gpu_", 4))
 			return;
 		if (strcmp(defect.kind, "launch_without_kernel") != 0)
 			continue;
-		snprintf(
-			text, sizeof(text),
-			"%lld launch call%s recorded, and the device's record of %s: the profiler "
-			"lost what ran on the GPU. It drops records that its clock puts outside of "
-			"the recording (\"Out-of-range\" in its log, KINETO_LOG_LEVEL=0), those not "
-			"flushed when it stops (synchronize the device first), and all while another "
-			"profiler holds the GPU",
-			(long long)defect.count, defect.count == 1 ? " was" : "s were",
-			defect.count == 1 ? "it is not there" : "none of them is there");
+		snprintf(text, sizeof(text),
+			 "%lld recorded launch%s no GPU activity: the profiler drops records "
+			 "outside its time window (\"Out-of-range\" in its log, "
+			 "KINETO_LOG_LEVEL=0), records not flushed when it stops (synchronize the "
+			 "device first), and all records while another profiler holds the GPU",
+			 (long long)defect.count, defect.count == 1 ? " has" : "es have");
 		cli_add_wrapped(s, text, 0);
 	}
 }
@@ -232,7 +227,8 @@ static void add_timeline(const struct trawl_report *report, bool several, struct
 		const struct trawl_table *quality = trawl_report_find(report, "quality");
 
 		tw_str_add_cstr(&s->out, trawl_report_view(report)[0] ?
-						 "\nno GPU events in this part of the trace\n" :
+						 "\n"
+						 "no GPU events in this view\n" :
 						 "\nno GPU events: host tables only\n");
 		if (quality && trawl_table_notes(quality)) {
 			add_escaped(&s->out, trawl_table_note(quality, 0));
@@ -241,7 +237,7 @@ static void add_timeline(const struct trawl_report *report, bool several, struct
 		add_lost_launches(report, s);
 		return;
 	}
-	cli_add_heading(s, several ? "GPU time, of all devices as one" : "GPU time");
+	cli_add_heading(s, several ? "GPU time, all devices combined" : "GPU time");
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double share;
 
@@ -259,46 +255,43 @@ static void add_timeline(const struct trawl_report *report, bool several, struct
 		tw_str_addf(&s->out, " %5.1f %% busy", (double)ns / (double)total * 100);
 	tw_str_add_char(&s->out, '\n');
 	if (!has_gpu_events(report))
-		tw_str_add_cstr(&s->out, "no GPU events in this part of the trace\n");
+		tw_str_add_cstr(&s->out, "no GPU events in this view\n");
 }
 
 static const struct trawl_column top_gpu[] = {
-	TW_TEXT("operation", 40, "name of the operation"),
-	TW_TEXT("category", 20, "kinds it fell in"),
+	TW_TEXT("operation", 40, "op name"),
+	TW_TEXT("category", 20, "categories of its kernels"),
 	TW_INTEGER("calls", 8, "calls", .values = "!>=1"),
-	TW_MS(TW_COL_GPU_TIME_MS, 12, "GPU time of its calls", .values = ">=0"),
-	TW_PERCENT_1("share (%)", 8, "share of the GPU time of all operations", .values = ">=0"),
-	TW_PERCENT_1(
-		"roofline (%)", 8,
-		"roofline time to kernel time, of its rows in unified_perf_summary that have both"),
+	TW_MS(TW_COL_GPU_TIME_MS, 12, "GPU time of its kernels", .values = ">=0"),
+	TW_PERCENT_1("share (%)", 8, "share of the GPU time of all ops", .values = ">=0"),
+	TW_PERCENT_1("roofline (%)", 8,
+		     "roofline time / kernel time, over its rows in unified_perf_summary with both"),
 };
 
 static const struct trawl_column top_host[] = {
-	TW_TEXT("operation", 40, "name of the operation"),
+	TW_TEXT("operation", 40, "op name"),
 	TW_INTEGER("calls", 8, "calls", .values = "!>=1"),
-	TW_MS(TW_COL_SELF_HOST_TIME_MS, 12, "time outside what it calls", .values = ">=0"),
+	TW_MS(TW_COL_SELF_HOST_TIME_MS, 12, "host time minus that of its children",
+	      .values = ">=0"),
 	TW_PERCENT_1("share (%)", 8, "share of all self time", .values = ">=0"),
 };
 
 static const struct tw_table_spec top_gpu_spec = { .name = "top_operations",
-						   .meaning = "operations with the most GPU time",
+						   .meaning = "top operators by GPU time",
 						   .columns = top_gpu,
 						   .column_count = 5,
 						   .keep_empty = true };
 /* Where the platform is known. */
 static const struct tw_table_spec top_roofline_spec = { .name = "top_operations",
-							.meaning =
-								"operations with the most GPU time",
+							.meaning = "top operators by GPU time",
 							.columns = top_gpu,
 							.column_count = 6,
 							.keep_empty = true };
-static const struct tw_table_spec top_host_spec = {
-	.name = "top_operations",
-	.meaning = "operations with the most time on the host",
-	.columns = top_host,
-	.column_count = 4,
-	.keep_empty = true
-};
+static const struct tw_table_spec top_host_spec = { .name = "top_operations",
+						    .meaning = "top operators by host time",
+						    .columns = top_host,
+						    .column_count = 4,
+						    .keep_empty = true };
 
 /* Where the columns of the two come from. */
 static const char *const top_gpu_sources[] = { "name",
@@ -434,15 +427,14 @@ static void say_over_roofline(const struct trawl_report *report, struct tw_str *
 	if (wrong.count && !wrong.list.failed)
 		tw_str_addf(out,
 			    "%zu row%s of unified_perf_summary over " ANOMALY_PERCENT
-			    " %% of the roofline, up to "
-			    "%.*f %%: %s; the data was in a cache, or the time, the cost model or "
-			    "the peak is wrong",
+			    " %% of the roofline, up to %.*f %%: %s (data in cache, or wrong "
+			    "time, cost model or peak)",
 			    wrong.count, wrong.count == 1 ? "" : "s", wrong.highest < 200,
 			    wrong.highest, wrong.list.ptr);
 	if (little.count && !little.list.failed)
 		tw_str_addf(out,
 			    "%s%zu row%s of unified_perf_summary at 100 to " ANOMALY_PERCENT
-			    " %%: %s",
+			    " %% of the roofline: %s",
 			    wrong.count ? ". " : "", little.count, little.count == 1 ? "" : "s",
 			    little.list.ptr);
 	out->failed |= wrong.list.failed | little.list.failed;
@@ -496,7 +488,7 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 		}
 	}
 	if (trawl_report_view(report)[0])
-		tw_table_add_note(top, "of a part of the trace: %s", trawl_report_view(report));
+		tw_table_add_note(top, "view: %s", trawl_report_view(report));
 	if (over_roofline)
 		note_over_roofline(report, top);
 	return tw_table_finished(top);
@@ -510,15 +502,15 @@ static void add_top(const struct trawl_report *report, size_t top_ops, struct cl
 }
 
 static const struct trawl_column kernel_kinds[] = {
-	TW_TEXT(TW_COL_KERNEL_CATEGORY, 20, "what kernels do, by their names"),
-	TW_INTEGER("kernels", 8, "how many"),
-	TW_MS(TW_COL_GPU_TIME_MS, 12, "sum of their time", .values = ">=0"),
+	TW_TEXT(TW_COL_KERNEL_CATEGORY, 20, "category, from kernel names"),
+	TW_INTEGER("kernels", 8, "number of kernels"),
+	TW_MS(TW_COL_GPU_TIME_MS, 12, "total kernel time", .values = ">=0"),
 	TW_PERCENT_1("share (%)", 8, "share of the time of all kernels", .values = ">=0"),
 };
 
-static const struct tw_table_spec kernel_kinds_spec = TW_SPEC(
-	"kernel_kinds", "GPU time by kernel category (most of it not launched by a known op)",
-	kernel_kinds, .keep_empty = true);
+static const struct tw_table_spec kernel_kinds_spec =
+	TW_SPEC("kernel_kinds", "GPU time by kernel category (most of it without a known op)",
+		kernel_kinds, .keep_empty = true);
 
 static const char *const kernel_kind_sources[] = { TW_COL_KERNEL_CATEGORY, "kernels",
 						   TW_COL_KERNEL_TIME_MS, TW_COL_PERCENTAGE };
@@ -568,8 +560,11 @@ static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 		tw_str_addf(out, " GPU event%s", count == 1 ? "" : "s");
 		if (told)
 			tw_str_addf(out, " (%.3f ms)", (double)ns / 1e6);
-		tw_str_add_cstr(out,
-				" without a recorded launch: in the timeline,\nin no operation\n");
+		tw_str_addf(
+			out,
+			" %s no matching launch:\ncounted in the timeline, not attributed to any "
+			"op\n",
+			count == 1 ? "has" : "have");
 	}
 }
 
@@ -605,11 +600,11 @@ static void add_without_figures(const struct trawl_report *report, struct cli_sc
 	}
 	if (!count || has_no_operations(report))
 		return;
-	snprintf(
-		line, sizeof(line),
-		"%zu of %zu rows of unified_perf_summary (%.1f %% of its kernel time) without FLOPs "
-		"and bytes: no cost model, or arguments that were not recorded",
-		count, rows, all_ns > 0 ? 100 * without_ns / all_ns : 0);
+	snprintf(line, sizeof(line),
+		 "%zu of %zu rows of unified_perf_summary (%.1f %% of its kernel time) have no "
+		 "FLOP/byte estimate (no cost model, or shapes not recorded: use "
+		 "record_shapes=True)",
+		 count, rows, all_ns > 0 ? 100 * without_ns / all_ns : 0);
 	tw_str_add_char(&s->out, '\n');
 	cli_add_wrapped(s, line, 0);
 }

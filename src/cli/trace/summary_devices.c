@@ -9,12 +9,12 @@
 enum { DEVICE, TOTAL, FIRST_SHARE };
 
 static const struct trawl_column columns[] = {
-	[DEVICE] = TW_ID("device", 12, "number of the device"),
-	[TOTAL] = TW_MS("total (ms)", 12, "from its first GPU event to the end of its last"),
-	[FIRST_SHARE] = TW_PERCENT_1("computing (%)", 10, "share of its total"),
-	TW_PERCENT_1("exposed communication (%)", 14, "share of its total"),
-	TW_PERCENT_1("exposed copies (%)", 10, "share of its total"),
-	TW_PERCENT_1("idle (%)", 10, "share of its total"),
+	[DEVICE] = TW_ID("device", 12, "device number"),
+	[TOTAL] = TW_MS("total (ms)", 12, "first GPU event to last end"),
+	[FIRST_SHARE] = TW_PERCENT_1("computing (%)", 10, "share of the total"),
+	TW_PERCENT_1("exposed communication (%)", 14, "share of the total"),
+	TW_PERCENT_1("exposed copies (%)", 10, "share of the total"),
+	TW_PERCENT_1("idle (%)", 10, "share of the total"),
 };
 
 static const struct tw_table_spec spec = TW_SPEC("by_device", "GPU time by device", columns);
@@ -84,14 +84,13 @@ int cli_one_device(const struct cli_trace_report *made)
 	}
 	tw_table_free(devices);
 	if (count > 1 && made->trace->by_process) {
-		cli_message("%s: %zu devices, of several ranks: an analysis is of one; say which "
-			    "with --device (%s)",
-			    path, count, names);
+		cli_message("%s: %zu devices of several ranks; choose one with --device (%s)", path,
+			    count, names);
 		return CLI_USAGE;
 	}
 	if (count > 1 && !made->r->common.quiet)
-		cli_message("%s: %zu devices are analysed as one, and kernels that run at the same "
-			    "time add up: shares can exceed 100 %%; --device looks at one",
+		cli_message("%s: %zu devices combined: concurrent kernels add up, shares can "
+			    "exceed 100 %%; --device selects one",
 			    path, count);
 	return CLI_DONE;
 }

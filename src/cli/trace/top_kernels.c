@@ -10,15 +10,15 @@
 enum { NAME, KIND, COUNT, TIME, MEAN };
 
 static const struct trawl_column columns[] = {
-	[NAME] = TW_TEXT("kernel", 40, "name of the kernel"),
-	[KIND] = TW_TEXT("category", 14, "what it does, by its name"),
+	[NAME] = TW_TEXT("kernel", 40, "kernel name"),
+	[KIND] = TW_TEXT("category", 14, "category, from the name"),
 	[COUNT] = TW_INTEGER("kernels", 8, "kernels of this name"),
-	[TIME] = TW_MS(TW_COL_GPU_TIME_MS, 12, "sum of their time"),
-	[MEAN] = TW_MEAN_US("mean (µs)", 12, "time of one on average"),
+	[TIME] = TW_MS(TW_COL_GPU_TIME_MS, 12, "total kernel time"),
+	[MEAN] = TW_MEAN_US("mean (µs)", 12, "mean kernel time"),
 };
 
 static const struct tw_table_spec spec =
-	TW_SPEC("top_kernels", "kernels with the most GPU time", columns, .keep_empty = true);
+	TW_SPEC("top_kernels", "top kernels by GPU time", columns, .keep_empty = true);
 
 struct kernel {
 	uint32_t name;	   /* text id */

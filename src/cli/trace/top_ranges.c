@@ -8,22 +8,22 @@
 #include <string.h>
 
 static const struct trawl_column columns[] = {
-	TW_TEXT("range", 40, "name of the range"),
-	TW_INTEGER("instances", 8, "ranges of this name, of all processes", .values = ">=0"),
-	TW_MS(TW_COL_GPU_TIME_MS, 12, "sum of the GPU events launched in them", .values = ">=0"),
+	TW_TEXT("range", 40, "range name"),
+	TW_INTEGER("instances", 8, "ranges of this name, all processes", .values = ">=0"),
+	TW_MS(TW_COL_GPU_TIME_MS, 12, "total time of GPU events launched in them", .values = ">=0"),
 	TW_MS(TW_COL_EXPOSED_COMMUNICATION_MS, 12,
-	      "time of their communication in which its device computes nothing", .values = ">=0"),
-	TW_MS(TW_COL_HOST_TIME_MS, 12, "sum of their time on the host", .values = ">=0"),
+	      "their communication time not overlapped by compute", .values = ">=0"),
+	TW_MS(TW_COL_HOST_TIME_MS, 12, "total host time", .values = ">=0"),
 };
 
 static const struct tw_table_spec gpu_spec = { .name = "top_ranges",
-					       .meaning = "ranges with the most GPU time",
+					       .meaning = "top ranges by GPU time",
 					       .columns = columns,
 					       .column_count = 5,
 					       .keep_empty = true };
 /* Where it is not known which GPU work belongs to them. */
 static const struct tw_table_spec host_spec = { .name = "top_ranges",
-						.meaning = "ranges with the most time on the host",
+						.meaning = "top ranges by host time",
 						.columns = columns,
 						.column_count = 5,
 						.keep_empty = true };
@@ -142,6 +142,6 @@ struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t mos
 	top = make_table(ranges, count, most);
 	tw_free(a, ranges, (rows + 1) * sizeof(*ranges));
 	if (top && trawl_report_view(report)[0])
-		tw_table_add_note(top, "of a part of the trace: %s", trawl_report_view(report));
+		tw_table_add_note(top, "view: %s", trawl_report_view(report));
 	return tw_table_finished(top);
 }

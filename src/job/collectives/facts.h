@@ -13,30 +13,30 @@
 #define TW_COLUMN_GROUP_RANKS TW_TEXT("Process Group Ranks", 24, "ranks in the group")
 #define TW_COLUMN_NAME                      \
 	TW_TEXT(TW_COL_COLLECTIVE_NAME, 22, \
-		"name as recorded, else the kind that the operation's or kernel's name tells")
-#define TW_COLUMN_GROUP_SIZE TW_ID("Group size", 10, "ranks in the group, as recorded")
-#define TW_COLUMN_DTYPE TW_TEXT("dtype", 12, "type of the elements")
-#define TW_COLUMN_NODE_ID TW_INTEGER("node_id", 8, "rank / GPUs of a node", .values = ">=0")
+		"recorded name, else the kind from the op or kernel name")
+#define TW_COLUMN_GROUP_SIZE TW_ID("Group size", 10, "recorded group size")
+#define TW_COLUMN_DTYPE TW_TEXT("dtype", 12, "element type")
+#define TW_COLUMN_NODE_ID TW_INTEGER("node_id", 8, "rank / GPUs per node", .values = ">=0")
 #define TW_COLUMN_NODE_SPAN           \
 	TW_TEXT(TW_COL_NODE_SPAN, 12, \
-		"intra_node, inter_node, or unknown: whether the group's ranks are on one node")
-#define TW_COLUMN_KIND                                                                        \
-	TW_TEXT("Collective type", 16,                                                        \
-		"kind of collective, from its recorded name, else from the operation's that " \
-		"launched it, else from the kernel's")
-#define TW_COLUMN_KERNEL TW_TEXT("kernel", 40, "name of the kernel on the lowest rank")
+		"intra_node, inter_node, or unknown: where the ranks of the group are")
+#define TW_COLUMN_KIND                                                               \
+	TW_TEXT("Collective type", 16,                                               \
+		"kind of collective, from its recorded name, else from the op that " \
+		"launched it, else from the kernel")
+#define TW_COLUMN_KERNEL TW_TEXT("kernel", 40, "kernel name on the lowest rank")
 
 /* Four columns from `at` on, which tw_set_times() and tw_set_reals() set. */
 #define TW_COLUMNS_OF_TIMES(at, width, name, what)                                          \
 	[at] = TW_MEAN_US(name "_mean", width, "mean of " what, .values = ">=0"),           \
 	[(at) + 1] = TW_MEAN_US(name "_median", width, "median of " what, .values = ">=0"), \
-	[(at) + 2] = TW_US(name "_min", width, "least of " what, .values = ">=0"),          \
-	[(at) + 3] = TW_US(name "_max", width, "largest of " what, .values = ">=0")
+	[(at) + 2] = TW_US(name "_min", width, "min of " what, .values = ">=0"),            \
+	[(at) + 3] = TW_US(name "_max", width, "max of " what, .values = ">=0")
 #define TW_COLUMNS_OF_REALS(at, name, unit, what)                                              \
 	[at] = TW_REAL(name "_mean", unit, 3, 12, "mean of " what, .values = ">=0"),           \
 	[(at) + 1] = TW_REAL(name "_median", unit, 3, 12, "median of " what, .values = ">=0"), \
-	[(at) + 2] = TW_REAL(name "_min", unit, 3, 12, "least of " what, .values = ">=0"),     \
-	[(at) + 3] = TW_REAL(name "_max", unit, 3, 12, "largest of " what, .values = ">=0")
+	[(at) + 2] = TW_REAL(name "_min", unit, 3, 12, "min of " what, .values = ">=0"),       \
+	[(at) + 3] = TW_REAL(name "_max", unit, 3, 12, "max of " what, .values = ">=0")
 
 static inline const struct tw_match_member *tw_match_members(const struct tw_ranks_input *in,
 							     const struct tw_match *match)

@@ -161,9 +161,9 @@ void tw_note_unsound(struct trawl_table *table, uint64_t count)
 {
 	if (count)
 		tw_table_add_note(table,
-				  "%llu collective%s left out, whose kernels did not run at the "
-				  "same time: their match is doubtful",
-				  (unsigned long long)count, count == 1 ? " is" : "s are");
+				  "%llu doubtful collective%s skipped: no time overlap of the "
+				  "kernels",
+				  (unsigned long long)count, count == 1 ? "" : "s");
 }
 
 double tw_sync_megabytes(const struct tw_ranks_input *in, const struct tw_sync *sync)

@@ -382,8 +382,7 @@ static int merge_text(struct merging *m, const struct tw_str *text, unsigned num
 
 	if (!is_utf8(text->ptr ? text->ptr : "", text->len))
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "%s: no plain JSON text (UTF-8), and nothing else is read "
-				       "with --compat",
+				       "%s: not plain JSON text (UTF-8), required by --compat",
 				       m->path.ptr);
 	start = m->said->len;
 	tw_str_addf(m->said, "  Error reading %s: ", m->path.ptr);
@@ -397,7 +396,7 @@ static int merge_text(struct merging *m, const struct tw_str *text, unsigned num
 	if (!document)
 		status = err->status;
 	else if (document->type != TW_JSON_OBJECT)
-		status = trawl_error_set(err, TRAWL_EFORMAT, "%s: no JSON object", m->path.ptr);
+		status = trawl_error_set(err, TRAWL_EFORMAT, "%s: not a JSON object", m->path.ptr);
 	else
 		status = merge_document(m, document, number) ? tw_no_memory(err) : 0;
 	tw_arena_release(&arena);

@@ -155,7 +155,7 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	if (trawl_trace_is_merged(trace))
 		return trawl_error_set(err, TRAWL_EUSAGE, TW_MERGED_TRACE);
 	if (!trace->events.count)
-		return trawl_error_set(err, TRAWL_EFORMAT, "no events in it");
+		return trawl_error_set(err, TRAWL_EFORMAT, "no events");
 	if (take_about(m->merge, rank, trace))
 		return tw_no_memory(err);
 	tw_quality_init(&one.quality);
@@ -210,7 +210,7 @@ static int read_part(struct tw_merging *m, struct tw_merged *rank,
 	status = read_held(m, held, path, read, err);
 	pthread_mutex_unlock(&m->holding);
 	if (!status && number > held->trace->part_count)
-		status = trawl_error_set(err, TRAWL_EFORMAT, "the file changed while it was read");
+		status = trawl_error_set(err, TRAWL_EFORMAT, "file changed while being read");
 	if (!status) {
 		part = tw_trace_part(held->trace, number - 1);
 		status = part ? tw_merge_add_arrows(part, err) : tw_no_memory(err);

@@ -154,7 +154,7 @@ bool tw_together_merge(struct tw_merging *m)
 		.owner = owner,
 		.task = TW_TASK_MERGE,
 		.in_order = true,
-		.lost = ": was lost before it sent this rank",
+		.lost = " was lost before sending this rank",
 		.context = m,
 		.pass_item = pass_task_rank,
 		.do_own = merge_own_ranks,

@@ -194,7 +194,7 @@ static void add_ranks(struct trawl_merge *merge, struct tw_rank *ranks, size_t c
 		*rank = (struct tw_merged){ .of = &ranks[i], .told_rank = -1, .about = "" };
 		if (tw_merged_is_in(rank) && ranks[i].rank >= TW_MERGE_MOST_RANK)
 			tw_rank_leave_out(&ranks[i], &merge->job.set, TRAWL_RANK_UNREADABLE,
-					  TRAWL_ELIMIT, "its rank is too large for a merged trace");
+					  TRAWL_ELIMIT, "rank number too large for a merged trace");
 	}
 }
 
@@ -205,8 +205,8 @@ static void leave_out_group(struct trawl_merge *merge, struct trawl_job *group)
 	size_t i;
 
 	snprintf(message, sizeof(message),
-		 "of group %.60s, which has the same ranks as group %.60s and no collective in "
-		 "common with it (merge each group by itself)",
+		 "group %.60s has the same ranks as group %.60s and no collective in common "
+		 "(merge each group separately)",
 		 group->group, merge->job.group);
 	for (i = 0; i < group->count; i++)
 		tw_rank_leave_out(&group->ranks[i], &merge->job.set, TRAWL_RANK_DUPLICATE, 0,
@@ -245,7 +245,7 @@ static int check_output(const struct trawl_merge *merge, const char *path, struc
 		if (merge->ranks[i].of->state != TRAWL_RANK_NOT_A_TRACE &&
 		    file->device == (uint64_t)info.st_dev && file->inode == (uint64_t)info.st_ino)
 			return trawl_error_set(err, TRAWL_EUSAGE,
-					       "cannot write '%.200s': it is one of the traces",
+					       "cannot write '%.200s': it is one of the inputs",
 					       path);
 	}
 	return 0;

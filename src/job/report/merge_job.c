@@ -12,31 +12,28 @@ enum { RANK, RULE, GPU_SLICES, HOST_SLICES, OTHERS, ARROWS, MOVED, LOOSE, SHIFT,
 
 static const struct trawl_column columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
-	[RULE] = TW_TEXT(
-		"rank from", 10,
-		"where the rank comes from: the trace (distributedInfo), a label of the process, "
-		"recorded collectives, the name of the file, or the order of the files",
-		.values = "!trace|name|order"),
-	[GPU_SLICES] = TW_INTEGER("gpu slices", 12, "slices on streams of GPUs", .values = "!>=0"),
-	[HOST_SLICES] =
-		TW_INTEGER("host slices", 12, "slices on threads of the host", .values = "!>=0"),
-	[OTHERS] = TW_INTEGER("other events", 12, "instants, counters and such", .values = "!>=0"),
-	[ARROWS] = TW_INTEGER("flows", 10, "arrows, each with its start and its end on a slice",
-			      .values = "!>=0"),
-	[MOVED] =
-		TW_INTEGER("moved slices", 12,
-			   "slices that partly overlap others and are drawn on a lane of their own",
-			   .values = "!>=0"),
-	[LOOSE] = TW_INTEGER("flow ends left out", 14,
-			     "ends of arrows whose slice or other end is not in the output, mostly "
-			     "since --keep gpu leaves it out; they are left out too",
+	[RULE] = TW_TEXT("rank from", 10,
+			 "source of the rank: the trace (distributedInfo), process label, recorded "
+			 "collectives, file name, or file order",
+			 .values = "!trace|name|order"),
+	[GPU_SLICES] = TW_INTEGER("gpu slices", 12, "slices on GPU streams", .values = "!>=0"),
+	[HOST_SLICES] = TW_INTEGER("host slices", 12, "slices on host threads", .values = "!>=0"),
+	[OTHERS] = TW_INTEGER("other events", 12, "instants, counters etc.", .values = "!>=0"),
+	[ARROWS] =
+		TW_INTEGER("flows", 10, "flow arrows with a slice at both ends", .values = "!>=0"),
+	[MOVED] = TW_INTEGER("moved slices", 12,
+			     "slices that partly overlap others, moved to a separate lane",
 			     .values = "!>=0"),
-	[SHIFT] = TW_DECIMAL("shift us", "us", 3, 3, 14, "added to all times", .values = "!"),
-	[FILE_NAME] = TW_TEXT("file", 30, "the trace", .values = "!"),
+	[LOOSE] = TW_INTEGER("flow ends left out", 14,
+			     "skipped arrow ends, without a slice or other end in the output "
+			     "(mostly due to --keep gpu)",
+			     .values = "!>=0"),
+	[SHIFT] = TW_DECIMAL("shift us", "us", 3, 3, 14, "shift added to all times", .values = "!"),
+	[FILE_NAME] = TW_TEXT("file", 30, "trace file", .values = "!"),
 };
 
 static const struct tw_table_spec spec = TW_SPEC(
-	"merged_ranks", "what of each rank is in the merged trace", columns, .keep_empty = true);
+	"merged_ranks", "contents of the merged trace, by rank", columns, .keep_empty = true);
 
 static void add_rank(struct trawl_table *table, const struct trawl_merge *merge,
 		     const struct tw_merged *rank)
@@ -78,12 +75,12 @@ static void note_missing(const struct trawl_merge *merge, struct tw_str *notes)
 {
 	if (!merge->missing_count)
 		return;
-	tw_str_addf(notes, "no trace of rank%s ", merge->missing_count == 1 ? "" : "s");
+	tw_str_addf(notes, "missing rank%s ", merge->missing_count == 1 ? "" : "s");
 	tw_rank_list_add_most(notes, merge->missing, merge->missing_count);
 	if (merge->world_size > 0)
 		tw_str_note(notes, " (of %" PRId64 ")", merge->world_size);
 	else
-		tw_str_note(notes, ", which recorded process groups name");
+		tw_str_note(notes, " (in recorded process groups)");
 }
 
 /* Where numbers are a guess, or do not fit together. */
@@ -105,9 +102,9 @@ static void note_numbers(const struct trawl_merge *merge, struct tw_str *notes)
 		      merge->ranks[merge->count - 1].of->rank, merge->job.world_size, notes);
 	if (merge->job.is_unlike)
 		tw_str_note(notes,
-			    "the traces do not look like ranks of one job: some share no process "
-			    "group and few operators and kernels (trawl report --each reports "
-			    "them one by one)");
+			    "traces do not match as ranks of one job: some share no process group "
+			    "and few operators and kernels (trawl report --each reports each "
+			    "trace)");
 }
 
 static int tell(const struct trawl_merge *merge, const struct trawl_merge_options *o,
@@ -120,8 +117,7 @@ static int tell(const struct trawl_merge *merge, const struct trawl_merge_option
 	note_numbers(merge, &notes);
 	note_missing(merge, &notes);
 	if (merge->unsure)
-		tw_str_note(&notes,
-			    "clocks are aligned by base times where collectives do not tell");
+		tw_str_note(&notes, "clocks aligned by base time where collectives give no offset");
 	tw_str_tell(&notes, o->note, o->note_context);
 	failed = notes.failed;
 	tw_str_release(&notes);

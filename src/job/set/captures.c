@@ -280,11 +280,10 @@ static void say_why(struct capture *c, const struct captures *all, const struct 
 	if (c->rank->state != TRAWL_RANK_CAPTURE)
 		return;
 	tw_str_init(&text, c->rank->allocator);
-	tw_str_addf(&text,
-		    "%s capture of %s '%s', which is the last%s (report --each reports each)",
+	tw_str_addf(&text, "%s capture of %s '%s', the last capture%s (report --each reports each)",
 		    is_before(other, c->rank, true) ? "a later" : "an earlier",
-		    others ? "another process than that of" : "the process of",
-		    set->files[other->file].path, all->went_back ? " that all ranks have" : "");
+		    others ? "a different process than" : "the process of",
+		    set->files[other->file].path, all->went_back ? " common to all ranks" : "");
 	c->rank->message = text.failed ? "" : tw_rank_keep(c->rank, text.ptr);
 	tw_str_release(&text);
 }

@@ -15,10 +15,7 @@ static void note_left_out(const struct trawl_job *job, struct tw_str *notes)
 		/* Those of one file that have one reason say it once. */
 		if (i && rank->file == rank[-1].file && !strcmp(rank->message, rank[-1].message))
 			continue;
-		if (rank->state == TRAWL_RANK_NOT_A_TRACE)
-			tw_str_note(notes, "%s: passed over: %s", path, rank->message);
-		else
-			tw_str_note(notes, "%s: left out: %s", path, rank->message);
+		tw_str_note(notes, "%s: skipped: %s", path, rank->message);
 	}
 }
 
@@ -26,8 +23,8 @@ void tw_note_apart(const struct tw_apart *apart, struct tw_str *notes)
 {
 	if (apart->apart_ns > 0)
 		tw_str_note(notes,
-			    "the traces are not of one time: rank %lld ends %.3f s before rank "
-			    "%lld begins, or clocks of hosts differ by that",
+			    "traces from different times: rank %lld ends %.3f s before rank %lld "
+			    "starts (or host clocks differ by that much)",
 			    (long long)apart->ends, (double)apart->apart_ns / 1e9,
 			    (long long)apart->begins);
 }
@@ -36,14 +33,14 @@ void tw_note_order(size_t clashes, size_t by_order, size_t count, struct tw_str 
 {
 	if (clashes)
 		tw_str_note(notes,
-			    "the recorded collectives of %zu traces say the same rank as those of "
-			    "others: names or the order of the files count",
+			    "%zu traces have the same rank as others by recorded collectives: "
+			    "using file names or file order",
 			    clashes);
 	if (by_order && count > 1)
 		tw_str_note(
 			notes,
-			"%zu of %zu ranks have their number from the order of the files: neither "
-			"the traces nor their names tell the ranks apart",
+			"%zu of %zu ranks numbered by file order: no rank in the traces or file "
+			"names",
 			by_order, count);
 }
 
@@ -68,9 +65,9 @@ static void note_steps(const struct trawl_job *job, struct tw_str *notes)
 	}
 	if (n)
 		tw_str_note(notes,
-			    "the traces are not of the same steps: rank %lld shows %lld-%lld, %zu "
-			    "other%s not, such as rank %lld with %lld-%lld (--step looks at those "
-			    "that all have)",
+			    "traces have different steps: rank %lld has %lld-%lld, %zu other "
+			    "rank%s not, e.g. rank %lld with %lld-%lld (--step selects common "
+			    "steps)",
 			    (long long)first->rank, (long long)first->first_step,
 			    (long long)first->last_step, n, n == 1 ? " does" : "s do",
 			    (long long)other->rank, (long long)other->first_step,
@@ -82,12 +79,12 @@ void tw_note_world(int64_t rank, int64_t its_world, int64_t last_rank, int64_t w
 {
 	if (its_world >= 0)
 		tw_str_note(notes,
-			    "the traces are not of one job: that of rank %lld says it has %lld "
-			    "ranks, another %lld; %lld counts",
+			    "traces from different jobs: rank %lld has world size %lld, another "
+			    "rank %lld; using %lld",
 			    (long long)rank, (long long)its_world, (long long)world,
 			    (long long)world);
 	if (world >= 0 && last_rank >= world)
-		tw_str_note(notes, "rank %lld is beyond the %lld ranks that the traces tell of",
+		tw_str_note(notes, "rank %lld is outside the world size of %lld",
 			    (long long)last_rank, (long long)world);
 }
 
@@ -120,8 +117,8 @@ static void note_ranks(const struct trawl_job *job, const struct tw_job_rules *r
 		if (rank->rule < TRAWL_RANK_BY_NAME && rank->name_rank >= 0 &&
 		    rank->name_rank != rank->rank)
 			tw_str_note(notes,
-				    "%s: its name says rank %lld, the trace rank %lld; the trace "
-				    "counts",
+				    "%s: rank %lld in the file name, %lld in the trace: using the "
+				    "trace",
 				    path, (long long)rank->name_rank, (long long)rank->rank);
 	}
 	tw_note_order(job->clashes, by_order, job->count, notes);
@@ -136,12 +133,12 @@ static void note_ranks(const struct trawl_job *job, const struct tw_job_rules *r
 	if (list.failed)
 		tw_str_clear(&list);
 	else if (job->world_size > 0)
-		tw_str_note(notes, "no trace of rank%s %s (%s%s has %lld)",
+		tw_str_note(notes, "missing rank%s %s (%s%s has %lld)",
 			    job->missing_count == 1 ? "" : "s", list.ptr,
 			    job->group ? "group " : "the ", job->group ? job->group : "job",
 			    (long long)job->world_size);
 	else
-		tw_str_note(notes, "no trace of rank%s %s, which recorded process groups name",
+		tw_str_note(notes, "missing rank%s %s (in recorded process groups)",
 			    job->missing_count == 1 ? "" : "s", list.ptr);
 	tw_str_release(&list);
 }
@@ -160,10 +157,10 @@ static void note_groups(const struct trawl_job *job, bool all, struct tw_str *no
 		tw_str_addf(&list, "%s%s (%zu)", count ? ", " : "", at->group, at->count);
 	if (!list.failed)
 		tw_str_note(notes,
-			    "%zu groups of traces have the same ranks and no collective in common: "
-			    "%s; %s%s",
+			    "%zu groups of traces have the same ranks and no collective in "
+			    "common: %s; %s%s",
 			    count, list.ptr,
-			    all ? "each is analysed by itself" : "only the first is taken: ",
+			    all ? "each is analyzed separately" : "using only the first: ",
 			    all ? "" : job->group);
 	tw_str_release(&list);
 }
@@ -173,8 +170,8 @@ static int check_alike(const struct trawl_job *job, bool as_ranks, struct tw_str
 		       struct trawl_error *err)
 {
 	static const char format[] =
-		"the traces do not look like ranks of one job: '%s' and '%s' share no process "
-		"group and %d %% of their operators and kernels%s";
+		"traces do not match as ranks of one job: '%s' and '%s' share no process group "
+		"and %d %% of their operators and kernels%s";
 
 	for (; job; job = job->next) {
 		const char *a, *b;
@@ -186,8 +183,8 @@ static int check_alike(const struct trawl_job *job, bool as_ranks, struct tw_str
 		b = job->set.files[job->ranks[job->unlike.b].file].path;
 		if (!as_ranks)
 			return trawl_error_set(err, TRAWL_EFORMAT, format, a, b, percent,
-					       "; report --each reports them one by one, "
-					       "--as-ranks takes them for ranks");
+					       "; report --each reports each trace, --as-ranks "
+					       "treats them as ranks");
 		tw_str_note(notes, format, a, b, percent, "");
 	}
 	return 0;

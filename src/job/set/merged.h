@@ -9,7 +9,7 @@
 bool tw_is_other_list(const struct trawl_trace *trace);
 
 /* What is said of them where a trace of a rank is wanted. */
-#define TW_MERGED_TRACE "it is a merged trace, and no trace of one rank"
+#define TW_MERGED_TRACE "merged trace, not the trace of one rank"
 #define TW_OTHER_LIST "a JSON list without events: not a profiler trace"
 
 #endif

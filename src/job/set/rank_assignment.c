@@ -215,7 +215,7 @@ static void find_duplicates(struct tw_rank *ranks, size_t count, const struct tw
 			continue;
 		}
 		tw_str_init(&text, ranks[i].allocator);
-		tw_str_addf(&text, "rank %" PRId64 " is taken from '%s'", kept->rank,
+		tw_str_addf(&text, "rank %" PRId64 " is already read from '%s'", kept->rank,
 			    set->files[kept->file].path);
 		ranks[i].state = TRAWL_RANK_DUPLICATE;
 		ranks[i].message = text.failed ? "" : tw_rank_keep(&ranks[i], text.ptr);
@@ -415,7 +415,7 @@ static int nothing_left(const struct trawl_job *job, struct trawl_error *err)
 	if (job->left_out_count == 1)
 		return trawl_error_set(err, status, "%s: %s", job->set.files[first->file].path,
 				       first->message);
-	return trawl_error_set(err, status, "none of %zu files can be analysed; the first, %s: %s",
+	return trawl_error_set(err, status, "no usable trace among %zu files; first error: %s: %s",
 			       job->left_out_count, job->set.files[first->file].path,
 			       first->message);
 }

@@ -260,7 +260,7 @@ static int take_timeline(struct tw_rank *rank, const struct tw_derived *d, bool 
 		if (rank->state == TRAWL_RANK_READ)
 			rank->state = TRAWL_RANK_NO_GPU;
 		if (!rank->message[0])
-			rank->message = tw_rank_keep(rank, "no GPU work in it");
+			rank->message = tw_rank_keep(rank, "no GPU events");
 		return 0;
 	}
 	rank->first_ns = tw_view_real_start(&d->view, gpu->start_ns[0]);

@@ -267,8 +267,7 @@ static int add_argument(struct tw_rank_set *set, const char *argument, struct tr
 	struct stat info;
 
 	if (!strcmp(argument, "-"))
-		return trawl_error_set(err, TRAWL_EUSAGE,
-				       "standard input holds one trace, not several ranks");
+		return trawl_error_set(err, TRAWL_EUSAGE, "standard input supports one trace only");
 	if (!stat(argument, &info))
 		return add_there(set, argument, &info, true, err);
 	if (strpbrk(argument, "*?["))
@@ -467,9 +466,7 @@ static int keep_named(struct tw_rank_set *set, const char *name, const char *pla
 		set->files[n++].named = true;
 	}
 	set->count = n;
-	return n ? 0 :
-		   trawl_error_set(err, TRAWL_ENODATA, "no trace of the name '%s' in '%s'", name,
-				   place);
+	return n ? 0 : trawl_error_set(err, TRAWL_ENODATA, "no trace '%s' in '%s'", name, place);
 }
 
 int tw_rank_set_find_named(struct tw_rank_set *set, const char *const *arguments, size_t count,

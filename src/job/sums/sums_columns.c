@@ -173,11 +173,8 @@ static void declare_measure(const struct tw_sum_columns *c, const struct tw_sum_
 {
 	static const char *const suffixes[] = { "_mean", "_median", "_min", "_max", "_total" };
 	static const char *const meanings[] = {
-		"; mean of the ranks that have it",
-		"; median of these ranks",
-		"; least of these ranks",
-		"; most of these ranks",
-		"; sum over all ranks",
+		"; mean over the ranks with it", "; median of these ranks", "; min of these ranks",
+		"; max of these ranks",		 "; sum over all ranks",
 	};
 	int count = TW_SUM_OF_TOTAL + tw_sum_has_total(column->column->over_ranks), i;
 
@@ -199,7 +196,7 @@ static void declare_measure(const struct tw_sum_columns *c, const struct tw_sum_
 		.type = TRAWL_COLUMN_INTEGER,
 		.unit = "",
 		.width = 8,
-		.meaning = "rank with the most of it, the lowest of several",
+		.meaning = "rank with the max, lowest of equals",
 	};
 }
 
@@ -236,7 +233,7 @@ static bool declare(const struct tw_sum_columns *c, struct trawl_column *out,
 		.type = TRAWL_COLUMN_INTEGER,
 		.unit = "",
 		.width = 6,
-		.meaning = "how many ranks have the row",
+		.meaning = "number of ranks with the row",
 		.values = "!>=1",
 	};
 	return !failed;
@@ -256,7 +253,7 @@ struct trawl_table *tw_sum_columns_table(const struct tw_sum_columns *c)
 
 	tw_arena_init(&arena, c->allocator);
 	spec.columns = columns;
-	spec.meaning = join(&arena, trawl_table_meaning(first), ", over the ranks", &failed);
+	spec.meaning = join(&arena, trawl_table_meaning(first), ", over ranks", &failed);
 	if (columns && !failed && declare(c, columns, &arena))
 		table = tw_table_new_owning(&spec, c->allocator);
 	tw_arena_release(&arena);

@@ -8,25 +8,23 @@ enum { RANK, OFFSET, UNCERTAINTY, SAMPLES, DRIFT, SHIFT, NODE, HOST, REMARK };
 static const struct trawl_column columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
 	[OFFSET] = TW_US("offset (us)", 16,
-			 "its clock less that of the lowest rank, by the ends of collectives"),
+			 "its clock minus that of the lowest rank, from collective end times"),
 	[UNCERTAINTY] = TW_US("uncertainty (us)", 14,
-			      "the true offset lies within this, above or below", .values = ">=0"),
-	[SAMPLES] =
-		TW_INTEGER("samples", 8, "collectives that it is measured from", .values = ">=0"),
-	[DRIFT] = TW_REAL("drift (ppm)", "ppm", 3, 10, "change of the offset over time"),
+			      "bound of the offset error, in both directions", .values = ">=0"),
+	[SAMPLES] = TW_INTEGER("samples", 8, "number of collectives measured", .values = ">=0"),
+	[DRIFT] = TW_REAL("drift (ppm)", "ppm", 3, 10, "drift of the offset over time"),
 	[SHIFT] = TW_US("applied shift (us)", 20,
-			"added to the trace's times where ranks are compared"),
-	[NODE] = TW_INTEGER("node_id", 8, "rank / GPUs of a node", .values = ">=0"),
-	[HOST] = TW_TEXT("host", 16, "its host, where recorded"),
-	[REMARK] = TW_TEXT("remark", 40, "what is odd about it"),
+			"shift added to the times of the trace to compare ranks"),
+	[NODE] = TW_INTEGER("node_id", 8, "rank / GPUs per node", .values = ">=0"),
+	[HOST] = TW_TEXT("host", 16, "host name, where recorded"),
+	[REMARK] = TW_TEXT("remark", 40, "anomaly of this clock"),
 };
 
 static const char *const words[] = {
-	[TRAWL_ALIGN_AUTO] = "times of the traces",
-	[TRAWL_ALIGN_COLLECTIVES] = "offsets measured from the ends of collectives are applied",
-	[TRAWL_ALIGN_BASE_TIME] = ("times are those of the traces and their base times; measured "
-				   "offsets are not applied"),
-	[TRAWL_ALIGN_NONE] = "times are those of the traces; measured offsets are not applied",
+	[TRAWL_ALIGN_AUTO] = "times of the trace",
+	[TRAWL_ALIGN_COLLECTIVES] = "offsets from collective end times are applied",
+	[TRAWL_ALIGN_BASE_TIME] = ("base times are applied; measured offsets are not applied"),
+	[TRAWL_ALIGN_NONE] = "no shift is applied; measured offsets are not applied",
 };
 
 static void add_clock_row(const struct tw_ranks_input *in, struct trawl_table *table, size_t r)
@@ -50,8 +48,8 @@ static void add_clock_row(const struct tw_ranks_input *in, struct trawl_table *t
 		tw_table_set_str(table, row, HOST, rank->host);
 	if (clock->suspect)
 		tw_table_set_str(table, row, REMARK,
-				 "far from the others of its node: its trace may be of another "
-				 "time, its collectives matched with others of the same kind");
+				 "offset unlike the rest of its node: trace from another time, or "
+				 "matched with other collectives of the same kind");
 }
 
 static int add_clocks(const struct tw_ranks_input *in, struct trawl_table *table)
@@ -62,14 +60,12 @@ static int add_clocks(const struct tw_ranks_input *in, struct trawl_table *table
 		add_clock_row(in, table, r);
 	tw_table_add_note(table, "%s", words[in->clocks->align]);
 	if (in->clocks->differ && in->clocks->align != TRAWL_ALIGN_COLLECTIVES)
-		tw_table_add_note(table, "the ends of collectives say that clocks differ: skews "
-					 "and waits hold that difference (--align collectives "
-					 "takes it out)");
+		tw_table_add_note(table, "clocks differ (from collective end times): skews and "
+					 "waits include it (--align collectives removes it)");
 	return 0;
 }
 
 const struct tw_ranks_table tw_ranks_table_clocks = {
-	TW_TABLE("clocks", "what the clock of each rank is off, by the ends of collectives",
-		 columns),
+	TW_TABLE("clocks", "clock offset of each rank, from collective end times", columns),
 	.fill = add_clocks,
 };

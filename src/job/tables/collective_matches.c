@@ -19,39 +19,35 @@ enum {
 static const struct trawl_column columns[] = {
 	[GROUP] = TW_COLUMN_GROUP,
 	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
-	[COLLECTIVES] =
-		TW_INTEGER("collectives", 10, "distinct ones in this group", .values = ">=0"),
-	[KERNELS] = TW_INTEGER("kernels", 10, "their kernels, over all ranks", .values = ">=0"),
-	[STATES + TW_MATCH_WHOLE] =
-		TW_INTEGER("whole", 8, "collectives that every rank of the group with a trace has",
-			   .values = ">=0"),
+	[COLLECTIVES] = TW_INTEGER("collectives", 10,
+				   "number of distinct collectives in this group", .values = ">=0"),
+	[KERNELS] = TW_INTEGER("kernels", 10, "their kernels, all ranks", .values = ">=0"),
+	[STATES + TW_MATCH_WHOLE] = TW_INTEGER(
+		"whole", 8, "collectives on every traced rank of the group", .values = ">=0"),
 	[STATES + TW_MATCH_PARTIAL] =
-		TW_INTEGER("partial", 8, "those that several ranks have and one or more lack",
+		TW_INTEGER("partial", 8, "collectives on several traced ranks but not on all",
 			   .values = ">=0"),
 	[STATES + TW_MATCH_ALONE] = TW_INTEGER(
-		"alone", 8, "those that one rank has, where others have traces", .values = ">=0"),
-	[STATES + TW_MATCH_LOCAL] = TW_INTEGER(
-		"local", 8, "those of one rank where no other has a trace", .values = ">=0"),
+		"alone", 8, "collectives on one of several traced ranks", .values = ">=0"),
+	[STATES + TW_MATCH_LOCAL] =
+		TW_INTEGER("local", 8, "collectives on the only traced rank", .values = ">=0"),
 	[RULES + TW_MATCH_BY_ID] = TW_INTEGER(
-		"by id", 8, "matched by one id for all ranks (Comms Id)", .values = ">=0"),
+		"by id", 8, "matched by an id common to all ranks (Comms Id)", .values = ">=0"),
 	[RULES + TW_MATCH_BY_SEQUENCE] =
-		TW_INTEGER("by sequence", 8, "matched by process group and Seq", .values = ">=0"),
-	[RULES + TW_MATCH_BY_ORDER] =
-		TW_INTEGER("by order", 8,
-			   "matched by order in the group, name, type, size and "
-			   "ends",
+		TW_INTEGER("by sequence", 8, "matched by process group and sequence number (Seq)",
 			   .values = ">=0"),
+	[RULES + TW_MATCH_BY_ORDER] = TW_INTEGER(
+		"by order", 8, "matched by order in the group, name, type, size and ends",
+		.values = ">=0"),
 	[SURE + TW_MATCH_CERTAIN] = TW_INTEGER(
-		"certain", 8, "by id or sequence, and what is recorded agrees", .values = ">=0"),
-	[SURE + TW_MATCH_LIKELY] =
-		TW_INTEGER("likely", 8, "by order, and the ends agree", .values = ">=0"),
+		"certain", 8, "matched by id or sequence, with equal records", .values = ">=0"),
+	[SURE + TW_MATCH_LIKELY] = TW_INTEGER(
+		"likely", 8, "matched by order, with consistent end times", .values = ">=0"),
 	[SURE + TW_MATCH_DOUBTFUL] = TW_INTEGER(
-		"doubtful", 8, "by order, and the ends disagree or cannot decide", .values = ">=0"),
-	[SURE + TW_MATCH_DIFFERENT] =
-		TW_INTEGER("different", 8,
-			   "what is recorded (name, type, size) differs between "
-			   "ranks",
-			   .values = ">=0"),
+		"doubtful", 8, "matched by order, with inconsistent or undecided end times",
+		.values = ">=0"),
+	[SURE + TW_MATCH_DIFFERENT] = TW_INTEGER(
+		"different", 8, "records (name, type, size) differ between ranks", .values = ">=0"),
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -96,7 +92,7 @@ static int count_matches(const struct tw_ranks_input *in, struct trawl_table *ta
 }
 
 const struct tw_ranks_table tw_ranks_table_collective_matches = {
-	TW_TABLE("collective_matches", "how collectives were matched over ranks, by process group",
+	TW_TABLE("collective_matches", "matching of collectives over ranks, by process group",
 		 columns),
 	.fill = count_matches,
 };

@@ -27,24 +27,23 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[ID] = TW_TEXT(TW_COL_COLLECTIVE_ID, 16, "the first of them"),
-	[LAST_ID] = TW_TEXT("last collective_id", 16, "the last of them"),
-	[COUNT] = TW_INTEGER("count", 8, "how many", .values = ">=0"),
+	[ID] = TW_TEXT(TW_COL_COLLECTIVE_ID, 16, "first of them"),
+	[LAST_ID] = TW_TEXT("last collective_id", 16, "last of them"),
+	[COUNT] = TW_INTEGER("count", 8, "number of collectives", .values = ">=0"),
 	[GROUP] = TW_COLUMN_GROUP,
 	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
 	[NAME] = TW_COLUMN_NAME,
-	[PROBLEM] = TW_TEXT(
-		"problem", 12,
-		"missing: some ranks lack it; alone: only one rank has it; different: ranks "
-		"record different things"),
-	[RANKS] = TW_TEXT("ranks", 16, "that take part"),
+	[PROBLEM] =
+		TW_TEXT("problem", 12,
+			"missing: not on some ranks; alone: on one rank only; different: different "
+			"records between ranks"),
+	[RANKS] = TW_TEXT("ranks", 16, "participating ranks"),
 	[LACKING] = TW_TEXT(TW_COL_RANKS_MISSING, 16,
-			    "ranks of the group that have a trace, but not this collective"),
-	[DETAIL] = TW_TEXT(TW_COL_WHAT_DIFFERS, 40,
-			   "values, and in brackets the ranks that record them"),
-	[SEQUENCE] = TW_INTEGER(TW_COL_SEQ, 8, "sequence number of the first, as recorded",
-				.values = ">=0"),
-	[TS] = TW_US("ts", 20, "start of the first on the lowest of these ranks, on its clock",
+			    "traced ranks of the group without this collective"),
+	[DETAIL] = TW_TEXT(TW_COL_WHAT_DIFFERS, 40, "values, with the ranks in brackets"),
+	[SEQUENCE] =
+		TW_INTEGER(TW_COL_SEQ, 8, "recorded sequence number of the first", .values = ">=0"),
+	[TS] = TW_US("ts", 20, "start of the first on the lowest of these ranks (its clock)",
 		     .values = ">=0"),
 };
 
@@ -264,7 +263,6 @@ static int add_mismatches(const struct tw_ranks_input *in, struct trawl_table *t
 
 const struct tw_ranks_table tw_ranks_table_collective_mismatches = {
 	TW_TABLE("collective_mismatches",
-		 "collectives that ranks lack, or record differently; the same trouble once",
-		 columns),
+		 "missing collectives and mismatched records, grouped by problem", columns),
 	.fill = add_mismatches,
 };

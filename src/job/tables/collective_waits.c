@@ -10,21 +10,19 @@
 enum { WAITING, LATE, TIMES, TOTAL, MEAN, LARGEST, LARGEST_ID, SAME_NODE };
 
 static const struct trawl_column columns[] = {
-	[WAITING] = TW_INTEGER(TW_COL_WAITING_RANK, 8, "rank that waits", .values = ">=0"),
+	[WAITING] = TW_INTEGER(TW_COL_WAITING_RANK, 8, "waiting rank", .values = ">=0"),
 	[LATE] = TW_INTEGER(TW_COL_LATE_RANK, 8,
-			    "rank that it waits for: the one that came last; of equals the lowest",
+			    "rank it waits for: the last to start; lowest of equals",
 			    .values = ">=0"),
-	[TIMES] = TW_INTEGER("times", 8, "collectives it did so in", .values = ">=0"),
+	[TIMES] = TW_INTEGER("times", 8, "number of collectives with this wait", .values = ">=0"),
 	[TOTAL] = TW_DECIMAL(
 		TW_COL_TOTAL_WAIT_US, "µs", 3, 1, 14,
-		"sum of last start - own start, of no more than its kernel's time, on the "
-		"clock that all ranks share",
+		"sum of last start - own start, at most its kernel time, on the aligned clock",
 		.values = ">=0"),
-	[MEAN] = TW_REAL("mean wait (us)", "µs", 1, 14, "mean of that", .values = ">=0"),
-	[LARGEST] = TW_DECIMAL(TW_COL_LARGEST_WAIT_US, "µs", 3, 1, 14, "largest of that",
+	[MEAN] = TW_REAL("mean wait (us)", "µs", 1, 14, "mean of these waits", .values = ">=0"),
+	[LARGEST] = TW_DECIMAL(TW_COL_LARGEST_WAIT_US, "µs", 3, 1, 14, "max of these waits",
 			       .values = ">=0"),
-	[LARGEST_ID] =
-		TW_TEXT(TW_COL_LARGEST_IN, 16, "collective_id of the largest; of equals the first"),
+	[LARGEST_ID] = TW_TEXT(TW_COL_LARGEST_IN, 16, "collective_id of the max; first of equals"),
 	[SAME_NODE] = TW_TEXT(TW_COL_NODE_SPAN, 12,
 			      "intra_node, inter_node, or unknown: whether both are on one node"),
 };
@@ -125,6 +123,6 @@ static int add_pairs(const struct tw_ranks_input *in, struct trawl_table *table)
 }
 
 const struct tw_ranks_table tw_ranks_table_collective_waits = {
-	TW_TABLE("collective_waits", "which rank waits for which, and how long", columns),
+	TW_TABLE("collective_waits", "wait time by pair of ranks", columns),
 	.fill = add_pairs,
 };

@@ -54,32 +54,30 @@ static const struct trawl_column columns[] = {
 	[STREAM] = TW_ID("stream", 8, "stream on the lowest rank"),
 	[TOTAL_MB] = TW_REAL("total data communicated (MB)", "MB", 3, 14, "sent by all ranks"),
 	[NELEMS] = TW_INTEGER("total nelems communicated", 14, "elements sent by all ranks"),
-	[WALL] = TW_US("wall_time (us)", 14,
-		       "last end - first start, on the clock that all ranks share"),
-	[LONGEST] = TW_US(TW_COL_MAX_RANK_DUR_US, 14, "longest time over the ranks"),
-	[SHORTEST] = TW_US("min_rank_dur (us)", 14, "shortest time over the ranks"),
-	[MEAN] = TW_MEAN_US("avg_rank_dur (us)", 14, "mean of them"),
+	[WALL] = TW_US("wall_time (us)", 14, "last end - first start, on the aligned clock"),
+	[LONGEST] = TW_US(TW_COL_MAX_RANK_DUR_US, 14, "max duration over ranks"),
+	[SHORTEST] = TW_US("min_rank_dur (us)", 14, "min duration over ranks"),
+	[MEAN] = TW_MEAN_US("avg_rank_dur (us)", 14, "mean duration over ranks"),
 	[RATE] = TW_REAL("throughput (GB/s)", "GB/s", 3, 12, "total data / 1024 / wall time"),
 	[RATE_MOST] = TW_REAL("max_rank_throughput (GB/s)", "GB/s", 3, 12,
-			      "largest of what a rank sent / 1024 / its time"),
-	[RATE_LEAST] = TW_REAL("min_rank_throughput (GB/s)", "GB/s", 3, 12, "least of that"),
-	[IMBALANCE] =
-		TW_REAL("size_imbalance", "", 3, 12, "most that a rank sent / mean over the ranks"),
+			      "max over ranks of size sent / 1024 / duration"),
+	[RATE_LEAST] = TW_REAL("min_rank_throughput (GB/s)", "GB/s", 3, 12,
+			       "min over ranks of size sent / 1024 / duration"),
+	[IMBALANCE] = TW_REAL("size_imbalance", "", 3, 12, "max sent by a rank / mean over ranks"),
 	[START_SKEW] = TW_US(TW_COL_SKEW_IN_START_TIME, 14,
-			     "last start - first start, on the clock that all ranks share"),
-	[END_SKEW] = TW_US(TW_COL_SKEW_IN_END_TIME, 14,
-			   "last end - first end, on the clock that all ranks share"),
+			     "last start - first start, on the aligned clock"),
+	[END_SKEW] =
+		TW_US(TW_COL_SKEW_IN_END_TIME, 14, "last end - first end, on the aligned clock"),
 	[SPAN] = TW_COLUMN_NODE_SPAN,
 	[MOST_RANK] = TW_INTEGER("rank that sends most", 10,
-				 "of equals the lowest; empty where sizes are not known"),
-	[MATCH] = TW_TEXT("match", 10,
-			  "whole, or partial: a rank of the group that has a trace lacks it"),
+				 "lowest of equals; empty where sizes are unknown"),
+	[MATCH] = TW_TEXT("match", 10, "whole, or partial: not on every traced rank of the group"),
 	[RULE] = TW_TEXT("matched by", 10, "id, sequence or order (see nccl_long)"),
 	[SURENESS] =
 		TW_TEXT("sureness", 10, "certain, likely, doubtful or different (see nccl_long)"),
 	[RECEIVE_IMBALANCE] = TW_REAL(TW_COL_RECEIVE_IMBALANCE, "", 3, 12,
-				      "most that a rank receives / mean over the ranks"),
-	[RECEIVES_MOST] = TW_INTEGER(TW_COL_RANK_THAT_RECEIVES_MOST, 10, "of equals the lowest"),
+				      "max received by a rank / mean over ranks"),
+	[RECEIVES_MOST] = TW_INTEGER(TW_COL_RANK_THAT_RECEIVES_MOST, 10, "lowest of equals"),
 };
 
 /* Of each rank, beside each other. */
@@ -87,21 +85,22 @@ enum { R_TS, R_DUR, R_IN_NELEMS, R_OUT_NELEMS, R_IN_MB, R_OUT_MB, R_IN_SPLIT, R_
 
 static const struct trawl_column size_columns[SIZES] = {
 	[R_TS] = TW_US("ts", 20, "start, on the clock of this rank's trace"),
-	[R_DUR] = TW_US("dur", 12, "time on this rank"),
-	[R_IN_NELEMS] = TW_ID(TW_COL_IN_MSG_NELEMS, 14, "elements this rank sent"),
-	[R_OUT_NELEMS] = TW_ID(TW_COL_OUT_MSG_NELEMS, 14, "elements it received"),
-	[R_IN_MB] = TW_REAL("In msg size (MB)", "MB", 3, 12, "what it sent"),
-	[R_OUT_MB] = TW_REAL("Out msg size (MB)", "MB", 3, 12, "what it received"),
-	[R_IN_SPLIT] = TW_TEXT("In split size", 14, "elements it sent to each rank of the group"),
-	[R_OUT_SPLIT] = TW_TEXT("Out split size", 14, "elements it received from each"),
+	[R_DUR] = TW_US("dur", 12, "duration on this rank"),
+	[R_IN_NELEMS] = TW_ID(TW_COL_IN_MSG_NELEMS, 14, "elements sent by this rank"),
+	[R_OUT_NELEMS] = TW_ID(TW_COL_OUT_MSG_NELEMS, 14, "elements received by this rank"),
+	[R_IN_MB] = TW_REAL("In msg size (MB)", "MB", 3, 12, "size sent"),
+	[R_OUT_MB] = TW_REAL("Out msg size (MB)", "MB", 3, 12, "size received"),
+	[R_IN_SPLIT] = TW_TEXT("In split size", 14, "elements sent to each rank of the group"),
+	[R_OUT_SPLIT] =
+		TW_TEXT("Out split size", 14, "elements received from each rank of the group"),
 };
 
 /* Of each rank, behind those of all. */
 enum { R_START_SKEW, R_END_SKEW, SKEWS };
 
 static const struct trawl_column skew_columns[SKEWS] = {
-	[R_START_SKEW] = TW_US(TW_COL_SKEW_IN_START_TIME, 14, "this rank's start - first start"),
-	[R_END_SKEW] = TW_US(TW_COL_SKEW_IN_END_TIME, 14, "last end - this rank's end"),
+	[R_START_SKEW] = TW_US(TW_COL_SKEW_IN_START_TIME, 14, "start of this rank - first start"),
+	[R_END_SKEW] = TW_US(TW_COL_SKEW_IN_END_TIME, 14, "last end - end of this rank"),
 };
 
 struct work {
@@ -282,14 +281,13 @@ static int make_exchanges(const struct tw_ranks_input *in, const struct tw_ranks
 		add_exchange_row(&w, &list[i]);
 	if (!status && !w.ranks)
 		tw_table_add_note(w.table,
-				  "for %zu ranks sizes of each are not beside each other here: "
-				  "they are in nccl_long",
+				  "no columns by rank for %zu ranks: sizes are in nccl_long",
 				  in->job->count);
 	*table = w.table;
 	return status;
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_all2allv = {
-	TW_TABLE("nccl_all2allv", "all_to_allv, with what every rank sent and received", columns),
+	TW_TABLE("nccl_all2allv", "all_to_allv, with data sent and received by rank", columns),
 	.make = make_exchanges,
 };

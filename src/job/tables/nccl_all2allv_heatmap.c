@@ -15,15 +15,15 @@
 enum { SOURCE, DESTINATION, TOTAL, MEAN, COUNT, SPAN };
 
 static const struct trawl_column columns[] = {
-	[SOURCE] = TW_INTEGER(TW_COL_SRC_RANK, 8, "rank that sends"),
+	[SOURCE] = TW_INTEGER(TW_COL_SRC_RANK, 8, "sending rank"),
 	[DESTINATION] =
 		TW_INTEGER(TW_COL_DST_RANK, 8,
-			   "rank that receives; its place in the process group where the group's "
+			   "receiving rank; its index in the process group where the group's "
 			   "ranks are not recorded"),
 	[TOTAL] = TW_REAL(TW_COL_TOTAL_SENT_MB, "MB", 3, 14,
 			  "sum of In split size x bytes of the type / 2^20"),
 	[MEAN] = TW_REAL("avg_sent_MB", "MB", 3, 14, "mean of one all_to_allv"),
-	[COUNT] = TW_INTEGER("count", 8, "how many"),
+	[COUNT] = TW_INTEGER("count", 8, "number of all_to_allv"),
 	[SPAN] = TW_TEXT(TW_COL_NODE_SPAN, 12,
 			 "intra_node, inter_node, or unknown: whether both are on one node"),
 };
@@ -132,12 +132,12 @@ static int add_pairs(const struct tw_ranks_input *in, struct trawl_table *table)
 	if (add_all(&w))
 		return TRAWL_ENOMEM;
 	if (w.unplaced)
-		tw_table_add_note(table, "ranks of a process group are not recorded: places in "
-					 "it stand for them");
+		tw_table_add_note(table, "process group ranks not recorded: using indices in the "
+					 "group");
 	return tw_add_in_order(table, w.pairs.count, &rows, in->allocator);
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_all2allv_heatmap = {
-	TW_TABLE("nccl_all2allv_heatmap", "who sends how much to whom in all_to_allv", columns),
+	TW_TABLE("nccl_all2allv_heatmap", "all_to_allv data sent between ranks", columns),
 	.fill = add_pairs,
 };

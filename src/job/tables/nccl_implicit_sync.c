@@ -62,37 +62,34 @@ static const struct trawl_column columns[] = {
 	[OUT_MB] = TW_REAL("Out msg size (MB)", "MB", 3, 12,
 			   "elements received x bytes of the type / 2^20"),
 	[FULL_MB] = TW_REAL(TW_COL_FULL_MSG_SIZE_MB, "MB", 3, 12,
-			    "what is received of an allgather, else what is sent"),
-	[LATENCY] = TW_US("comm_latency", 14,
-			  "shortest time over the ranks: the transfer without waiting"),
+			    "data received of an allgather, else sent"),
+	[LATENCY] = TW_US("comm_latency", 14, "min duration over ranks: transfer without wait"),
 	[START_SKEW] = TW_US(TW_COL_SKEW_IN_START_TIME, 14,
-			     "last start - first start, on the clock that all ranks share"),
+			     "last start - first start, on the aligned clock"),
 	[EARLIEST] = TW_INTEGER("earliest arrival rank", 10,
-				"rank that waited longest; of equals the last"),
-	[MEAN_WAIT] =
-		TW_MEAN_US("avg_wait_time", 14, "mean over the ranks of last start - own start"),
-	[END_SKEW] = TW_US(TW_COL_SKEW_IN_END_TIME, 14,
-			   "last end - first end, on the clock that all ranks share"),
+				"rank with the longest wait; last of equals"),
+	[MEAN_WAIT] = TW_MEAN_US("avg_wait_time", 14, "mean over ranks of last start - own start"),
+	[END_SKEW] =
+		TW_US(TW_COL_SKEW_IN_END_TIME, 14, "last end - first end, on the aligned clock"),
 	[BANDWIDTH] = TW_REAL("algo bw (GB/s)", "GB/s", 3, 12, "full size / 1024 / comm_latency"),
 	[BUS_BANDWIDTH] =
 		TW_REAL("bus bw (GB/s)", "GB/s", 3, 12,
 			"algo bw x (n - 1) / n, twice that of an allreduce; n: group size"),
 	[SPAN] = TW_COLUMN_NODE_SPAN,
-	[LAST] = TW_INTEGER(TW_COL_SLOWEST_RANK, 10, "rank that came last; of equals the first"),
-	[TRANSFER] =
-		TW_US("last end - last start", 14, "time that it took once all ranks were there"),
-	[TOTAL_WAIT] = TW_US("total wait time", 14, "sum over the ranks of last start - own start"),
-	[LONGEST] = TW_US("longest", 14, "longest time over the ranks"),
+	[LAST] = TW_INTEGER(TW_COL_SLOWEST_RANK, 10, "last rank to start; first of equals"),
+	[TRANSFER] = TW_US("last end - last start", 14, "duration after all ranks have started"),
+	[TOTAL_WAIT] = TW_US("total wait time", 14, "sum over ranks of last start - own start"),
+	[LONGEST] = TW_US("longest", 14, "max duration over ranks"),
 	[LACKING] = TW_TEXT(TW_COL_RANKS_MISSING, 14,
-			    "ranks of the group that have a trace, but not this collective"),
+			    "traced ranks of the group without this collective"),
 	[RULE] = TW_TEXT(
 		"matched by", 10,
-		"id: one id for all ranks; sequence: process group and Seq; order: order in "
-		"the group, name, type, size and ends"),
+		"id: common id of all ranks; sequence: process group and Seq; order: order in the "
+		"group, name, type, size and ends"),
 	[SURENESS] =
 		TW_TEXT("sureness", 10,
-			"certain, likely, doubtful, or different: what is recorded differs between "
-			"ranks; the row then shows the lowest rank's"),
+			"certain, likely, doubtful, or different: records differ between ranks, "
+			"the row shows the lowest rank"),
 	[KIND] = TW_COLUMN_KIND,
 	[KERNEL] = TW_COLUMN_KERNEL,
 };
@@ -101,9 +98,9 @@ static const struct trawl_column columns[] = {
 static const struct trawl_column ts_column =
 	TW_US("ts", 20, "start, on the clock of this rank's trace");
 static const struct trawl_column dur_column =
-	TW_US("dur", 12, "time on this rank, waiting included");
+	TW_US("dur", 12, "duration on this rank, wait included");
 static const struct trawl_column wait_column =
-	TW_US("wait_time", 12, "last start - this rank's start");
+	TW_US("wait_time", 12, "last start - start of this rank");
 
 struct work {
 	const struct tw_ranks_input *in;
@@ -258,8 +255,7 @@ static int make_syncs(const struct tw_ranks_input *in, const struct tw_ranks_tab
 		tw_visit_syncs(in, add_sync_row, &w);
 	if (!status && !w.ranks && in->job->count)
 		tw_table_add_note(w.table,
-				  "for %zu ranks times of each are not beside each other here: "
-				  "they are in nccl_long",
+				  "no columns by rank for %zu ranks: times are in nccl_long",
 				  in->job->count);
 	if (w.scratch.failed)
 		status = TRAWL_ENOMEM;
@@ -268,8 +264,7 @@ static int make_syncs(const struct tw_ranks_input *in, const struct tw_ranks_tab
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_implicit_sync = {
-	TW_TABLE("nccl_implicit_sync",
-		 "collectives that make ranks wait for each other, with times of every rank",
+	TW_TABLE("nccl_implicit_sync", "synchronizing collectives, with times of every rank",
 		 columns),
 	.make = make_syncs,
 };

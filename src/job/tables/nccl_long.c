@@ -40,8 +40,8 @@ enum {
 static const struct trawl_column columns[] = {
 	[ID] = TW_COLUMN_COLLECTIVE_ID,
 	[INDEX] = TW_INTEGER("index_in_group", 10,
-			     "of the collective in its process group, from 0, in order of time"),
-	[RANK] = TW_INTEGER("rank", 6, "rank whose trace has it"),
+			     "index of the collective in its process group, from 0, by time"),
+	[RANK] = TW_INTEGER("rank", 6, "rank of the trace"),
 	[GROUP] = TW_COLUMN_GROUP,
 	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
 	[NAME] = TW_COLUMN_NAME,
@@ -53,36 +53,34 @@ static const struct trawl_column columns[] = {
 	[OUT_NELEMS] = TW_ID(TW_COL_OUT_MSG_NELEMS, 14, "elements received"),
 	[OUT_MB] = TW_REAL("Out msg size (MB)", "MB", 3, 12,
 			   "elements received x bytes of the type / 2^20"),
-	[IN_SPLIT] = TW_TEXT("In split size", 14, "elements to each rank"),
-	[OUT_SPLIT] = TW_TEXT("Out split size", 14, "elements from each rank"),
-	[STREAM] = TW_ID("stream", 8, "stream it ran on"),
+	[IN_SPLIT] = TW_TEXT("In split size", 14, "elements sent to each rank"),
+	[OUT_SPLIT] = TW_TEXT("Out split size", 14, "elements received from each rank"),
+	[STREAM] = TW_ID("stream", 8, "stream"),
 	[TS] = TW_US("ts", 20, "start, on the clock of the rank's trace"),
-	[DUR] = TW_US("dur", 12, "time it took, waiting included"),
+	[DUR] = TW_US("dur", 12, "duration, wait included"),
 	[NODE] = TW_COLUMN_NODE_ID,
 	[SPAN] = TW_COLUMN_NODE_SPAN,
 	[MATCH] = TW_TEXT(
 		"match", 10,
-		"whole: all ranks of the group that have a trace take part; partial: several "
-		"do; alone: no other does; local: no other has a trace"),
+		"whole: on all traced ranks of the group; partial: on several; alone: on one "
+		"only; local: no other traced rank"),
 	[RULE] = TW_TEXT(
 		"matched by", 10,
-		"id: one id for all ranks; sequence: process group and Seq; order: order in "
-		"the group, name, type, size and ends"),
+		"id: common id of all ranks; sequence: process group and Seq; order: order in the "
+		"group, name, type, size and ends"),
 	[SURENESS] =
 		TW_TEXT("sureness", 10,
-			"certain, likely, doubtful, or different: what is recorded differs between "
-			"ranks"),
-	[ALIGNED] = TW_US("aligned ts", 20, "start, on the clock that all ranks share"),
+			"certain, likely, doubtful, or different: records differ between ranks"),
+	[ALIGNED] = TW_US("aligned ts", 20, "start, on the aligned clock"),
 	[KIND] = TW_COLUMN_KIND,
-	[SEQUENCE] = TW_INTEGER(TW_COL_SEQ, 8, "sequence number in the process group, as recorded"),
-	[SOURCE] = TW_ID("Src Rank", 8, "rank that sends, as recorded"),
-	[DESTINATION] = TW_ID("Dst Rank", 8, "rank that receives, as recorded"),
-	[DEVICE] = TW_ID("device", 8, "device it ran on"),
-	[KERNEL] = TW_TEXT("kernel", 40, "name of the kernel"),
-	[EVIDENCE] =
-		TW_TEXT("evidence", 12,
-			"why it counts as communication: arguments of a collective on the event "
-			"itself; operation: the one that launched it communicates; kernel name"),
+	[SEQUENCE] = TW_INTEGER(TW_COL_SEQ, 8, "recorded sequence number in the process group"),
+	[SOURCE] = TW_ID("Src Rank", 8, "recorded sending rank"),
+	[DESTINATION] = TW_ID("Dst Rank", 8, "recorded receiving rank"),
+	[DEVICE] = TW_ID("device", 8, "device"),
+	[KERNEL] = TW_TEXT("kernel", 40, "kernel name"),
+	[EVIDENCE] = TW_TEXT("evidence", 12,
+			     "why it counts as communication: event arguments (of a collective); "
+			     "operation: launched by a communication op; kernel name"),
 };
 
 static const struct {
@@ -154,7 +152,7 @@ static int add_collectives(const struct tw_ranks_input *in, struct trawl_table *
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_long = {
-	TW_TABLE("nccl_long", "communication kernels of all ranks, with the collective each is of",
+	TW_TABLE("nccl_long", "communication kernels of all ranks, with the collective of each",
 		 columns),
 	.fill = add_collectives,
 };

@@ -34,43 +34,42 @@ enum {
 
 #define TIMES(at, name, what)                                                  \
 	[at] = TW_MEAN_US(name "_mean", 12, "mean of " what, .values = ">=0"), \
-	[(at) + 1] = TW_US(name "_max", 12, "largest of " what, .values = ">=0")
+	[(at) + 1] = TW_US(name "_max", 12, "max of " what, .values = ">=0")
 
 static const struct trawl_column columns[] = {
 	[GROUP] = TW_COLUMN_GROUP,
 	[DTYPE] = TW_COLUMN_DTYPE,
-	TW_COLUMNS_OF_REALS(TOTAL_MB, "total data communicated (MB)", "MB", "what all ranks sent"),
+	TW_COLUMNS_OF_REALS(TOTAL_MB, "total data communicated (MB)", "MB",
+			    "data sent by all ranks"),
 	[WALL] = TW_MEAN_US("wall_time (us)_mean", 12, "mean of last end - first start",
 			    .values = ">=0"),
-	[WALL + 1] = TW_MEAN_US("wall_time (us)_median", 12, "median of that", .values = ">=0"),
-	[WALL + 2] = TW_US("wall_time (us)_min", 12, "least of that", .values = ">=0"),
-	[WALL + 3] = TW_US("wall_time (us)_max", 12, "largest of that", .values = ">=0"),
-	[TOTAL_WALL] = TW_US("Total wall_time (us)", 14, "sum of that", .values = ">=0"),
+	[WALL + 1] = TW_MEAN_US("wall_time (us)_median", 12, "median of it", .values = ">=0"),
+	[WALL + 2] = TW_US("wall_time (us)_min", 12, "min of it", .values = ">=0"),
+	[WALL + 3] = TW_US("wall_time (us)_max", 12, "max of it", .values = ">=0"),
+	[TOTAL_WALL] = TW_US("Total wall_time (us)", 14, "sum of it", .values = ">=0"),
 	TW_COLUMNS_OF_REALS(RATE, "throughput (GB/s)", "GB/s", "total data / 1024 / wall time"),
 	[IMBALANCE] = TW_REAL(TW_COL_SIZE_IMBALANCE_MEAN, "", 3, 12,
-			      "mean of most that a rank sent / mean over the ranks",
-			      .values = ">=0"),
-	[IMBALANCE + 1] =
-		TW_REAL("size_imbalance_max", "", 3, 12, "largest of that", .values = ">=0"),
-	TIMES(LONGEST, TW_COL_MAX_RANK_DUR_US, "the longest time over the ranks"),
+			      "mean of max sent by a rank / mean over ranks", .values = ">=0"),
+	[IMBALANCE + 1] = TW_REAL("size_imbalance_max", "", 3, 12, "max of it", .values = ">=0"),
+	TIMES(LONGEST, TW_COL_MAX_RANK_DUR_US, "max duration over ranks"),
 	TIMES(START_SKEW, TW_COL_SKEW_IN_START_TIME, "last start - first start"),
 	TIMES(END_SKEW, TW_COL_SKEW_IN_END_TIME, "last end - first end"),
-	[COUNT] = TW_INTEGER("count", 10, "how many", .values = ">=0"),
+	[COUNT] = TW_INTEGER("count", 10, "number of collectives", .values = ">=0"),
 	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
 	[NAME] = TW_COLUMN_NAME,
 	[GROUP_SIZE] = TW_COLUMN_GROUP_SIZE,
-	[TOTAL_WALL_MS] = TW_MS(TW_COL_TOTAL_WALL_TIME_MS, 14, "the total in ms", .values = ">=0"),
+	[TOTAL_WALL_MS] = TW_MS(TW_COL_TOTAL_WALL_TIME_MS, 14, "total in ms", .values = ">=0"),
 	[SPAN] = TW_COLUMN_NODE_SPAN,
 	[RECEIVE_IMBALANCE] = TW_REAL(TW_COL_RECEIVE_IMBALANCE_MEAN, "", 3, 12,
-				      "mean of most that a rank receives / mean over the ranks",
+				      "mean of max received by a rank / mean over ranks",
 				      .values = ">=0"),
 	[RECEIVE_IMBALANCE + 1] =
-		TW_REAL("receive imbalance_max", "", 3, 12, "largest of that", .values = ">=0"),
-	[RECEIVES_MOST] = TW_INTEGER(
-		TW_COL_RANK_THAT_RECEIVES_MOST, 10,
-		"in sum; of equals the lowest; empty where sizes are not known", .values = ">=0"),
-	[RECEIVED] = TW_REAL("that it receives (MB)", "MB", 3, 12,
-			     "what that rank receives, in sum", .values = ">=0"),
+		TW_REAL("receive imbalance_max", "", 3, 12, "max of it", .values = ">=0"),
+	[RECEIVES_MOST] = TW_INTEGER(TW_COL_RANK_THAT_RECEIVES_MOST, 10,
+				     "in total; lowest of equals; empty where sizes are unknown",
+				     .values = ">=0"),
+	[RECEIVED] = TW_REAL("that it receives (MB)", "MB", 3, 12, "total received by that rank",
+			     .values = ">=0"),
 };
 
 struct key {
@@ -269,8 +268,8 @@ static int add_exchanges(const struct tw_ranks_input *in, struct trawl_table *ta
 		return TRAWL_ENOMEM;
 	if (in->job->count > TW_EXCHANGE_PAIRS_RANKS)
 		tw_table_add_note(table,
-				  "who sends what to whom is told of up to %d ranks, not of %zu: "
-				  "'In split size' in nccl_long has it",
+				  "no rank-to-rank sizes above %d ranks (%zu here): see 'In split "
+				  "size' in nccl_long",
 				  TW_EXCHANGE_PAIRS_RANKS, in->job->count);
 	return tw_add_in_order(table, w.groups.count, &rows, a);
 }

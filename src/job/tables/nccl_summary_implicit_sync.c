@@ -39,30 +39,30 @@ enum {
 
 static const struct trawl_column columns[] = {
 	[NAME] = TW_COLUMN_NAME,
-	[DTYPE] = TW_TEXT("dtype", 12, "type of the elements; Unknown: not recorded"),
+	[DTYPE] = TW_TEXT("dtype", 12, "element type; Unknown: not recorded"),
 	[IN_NELEMS] = TW_ID(TW_COL_IN_MSG_NELEMS, 14, "elements sent; Unknown: not recorded"),
 	[GROUP] = TW_TEXT(TW_COL_PROCESS_GROUP_NAME, 14, "process group of the first"),
-	[GROUP_SIZE] = TW_ID("Group size", 10, "its ranks"),
+	[GROUP_SIZE] = TW_ID("Group size", 10, "ranks of the group"),
 	[FULL_MB] = TW_REAL(TW_COL_FULL_MSG_SIZE_MB, "MB", 3, 12,
-			    "of the first: received of an allgather, else sent", .values = ">=0"),
-	TW_COLUMNS_OF_TIMES(LATENCY, 14, "comm_latency", "the shortest time over the ranks"),
+			    "of the first: data received of an allgather, else sent",
+			    .values = ">=0"),
+	TW_COLUMNS_OF_TIMES(LATENCY, 14, "comm_latency", "min duration over ranks"),
 	TW_COLUMNS_OF_TIMES(START_SKEW, 14, TW_COL_SKEW_IN_START_TIME, "last start - first start"),
 	TW_COLUMNS_OF_TIMES(END_SKEW, 14, TW_COL_SKEW_IN_END_TIME, "last end - first end"),
 	TW_COLUMNS_OF_REALS(BANDWIDTH, "algo bw (GB/s)", "GB/s", "full size / 1024 / comm_latency"),
 	TW_COLUMNS_OF_REALS(BUS_BANDWIDTH, "bus bw (GB/s)", "GB/s",
-			    "what links carry (see nccl_implicit_sync)"),
-	[COUNT] = TW_INTEGER("count", 10, "how many collectives", .values = "!>=0"),
+			    "bandwidth on the links (see nccl_implicit_sync)"),
+	[COUNT] = TW_INTEGER("count", 10, "number of collectives", .values = "!>=0"),
 	[TOTAL_LATENCY] =
 		TW_MS(TW_COL_TOTAL_COMM_LATENCY_MS, 14, "sum of comm_latency", .values = ">=0"),
 	[TOTAL_WAIT] = TW_MS(TW_COL_TOTAL_WAIT_TIME_MS, 14,
-			     "sum of waits, over ranks and collectives", .values = ">=0"),
+			     "sum of waits over ranks and collectives", .values = ">=0"),
 	[TOTAL_TIME] = TW_MS(TW_COL_TOTAL_RANK_TIME_MS, 14,
-			     "sum of the kernels' times, over ranks and collectives",
-			     .values = ">=0"),
+			     "sum of kernel times over ranks and collectives", .values = ">=0"),
 	[WAIT_SHARE] = TW_PERCENT_2(TW_COL_WAITING_PERCENT, 10, "total wait time / total rank time",
 				    .values = ">=0"),
 	[MEAN_TRANSFER] = TW_MEAN_US("last end - last start_mean", 14,
-				     "mean time that it took once all ranks were there"),
+				     "mean duration after all ranks have started"),
 	[KIND] = TW_COLUMN_KIND,
 	[KERNEL] = TW_COLUMN_KERNEL,
 };
@@ -255,8 +255,7 @@ static int add_kinds(const struct tw_ranks_input *in, struct trawl_table *table)
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_summary_implicit_sync = {
-	TW_TABLE("nccl_summary_implicit_sync",
-		 "collectives that make ranks wait for each other, by name, type and size", columns,
-		 .keep_empty = true),
+	TW_TABLE("nccl_summary_implicit_sync", "synchronizing collectives, by name, type and size",
+		 columns, .keep_empty = true),
 	.fill = add_kinds,
 };

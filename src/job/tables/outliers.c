@@ -13,12 +13,12 @@ enum { RANK, TYPE, TIME, MEDIAN, OVER, OVER_PERCENT };
 
 static const struct trawl_column columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!"),
-	[TYPE] = TW_TEXT("type", 22, "part of its timeline", .values = "!"),
-	[TIME] = EXACT(TW_COL_TIME_MS, 6, "how long"),
-	[MEDIAN] = EXACT("median ms", 7, "median over the ranks"),
-	[OVER] = EXACT(TW_COL_OVER_MEDIAN_MS, 7, "how much longer than that"),
+	[TYPE] = TW_TEXT("type", 22, "part of its GPU time", .values = "!"),
+	[TIME] = EXACT(TW_COL_TIME_MS, 6, "duration"),
+	[MEDIAN] = EXACT("median ms", 7, "median over ranks"),
+	[OVER] = EXACT(TW_COL_OVER_MEDIAN_MS, 7, "time above the median"),
 	[OVER_PERCENT] =
-		TW_PERCENT_1(TW_COL_OVER_MEDIAN_PERCENT, 10, "the same as a share of the median"),
+		TW_PERCENT_1(TW_COL_OVER_MEDIAN_PERCENT, 10, "time above the median / median"),
 };
 
 /* What says something of a rank by itself; the other parts are made of these. */
@@ -123,8 +123,8 @@ static int add_outliers(const struct tw_ranks_input *in, struct trawl_table *tab
 const struct tw_ranks_table tw_ranks_table_rank_outliers = {
 	TW_TABLE(
 		"rank_outliers",
-		"ranks that compute, communicate unhidden or idle more than " TW_LIMIT_TEXT(TW_LIMIT_OUTLIER_PERCENT) " % longer than the median rank, by more than " TW_LIMIT_TEXT(
-			TW_LIMIT_OUTLIER_OF_TOTAL_PERCENT) " % of the median total time",
+		"outlier ranks: compute, exposed communication or idle more than " TW_LIMIT_TEXT(
+			TW_LIMIT_OUTLIER_PERCENT) " % above the median rank, and by more than " TW_LIMIT_TEXT(TW_LIMIT_OUTLIER_OF_TOTAL_PERCENT) " % of the median total time",
 		columns, .keep_empty = true),
 	.fill = add_outliers,
 };

@@ -9,11 +9,13 @@ enum { RANK, COMPUTE, EXPOSED_COMM, EXPOSED_COPY, BUSY, IDLE, TOTAL, COMM, COPY 
 static const struct trawl_column columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
 	[COMPUTE] = TIME(TW_COL_COMPUTATION_TIME_MS, "computing"),
-	[EXPOSED_COMM] = TIME(TW_COL_EXPOSED_COMM_TIME_MS, "communicating while nothing computes"),
-	[EXPOSED_COPY] = TIME(TW_COL_EXPOSED_MEMCPY_TIME_MS, "copying while there is neither"),
-	[BUSY] = TIME(TW_COL_BUSY_TIME_MS, "doing anything"),
-	[IDLE] = TIME(TW_COL_IDLE_TIME_MS, "doing nothing"),
-	[TOTAL] = TIME(TW_COL_TOTAL_TIME_MS, "from first start to last end"),
+	[EXPOSED_COMM] =
+		TIME(TW_COL_EXPOSED_COMM_TIME_MS, "communication not overlapped by compute"),
+	[EXPOSED_COPY] = TIME(TW_COL_EXPOSED_MEMCPY_TIME_MS, "copies not overlapped by compute or "
+							     "communication"),
+	[BUSY] = TIME(TW_COL_BUSY_TIME_MS, "busy with any work"),
+	[IDLE] = TIME(TW_COL_IDLE_TIME_MS, "idle"),
+	[TOTAL] = TIME(TW_COL_TOTAL_TIME_MS, "first start to last end"),
 	[COMM] = TIME("total_comm_time ms", "communicating"),
 	[COPY] = TIME("total_memcpy_time ms", "copying"),
 };
@@ -35,6 +37,6 @@ static int add_timelines(const struct tw_ranks_input *in, struct trawl_table *ta
 }
 
 const struct tw_ranks_table tw_ranks_table_rank_timeline = {
-	TW_TABLE("rank_timeline", "what the GPU of each rank did", columns),
+	TW_TABLE("rank_timeline", "GPU time of each rank", columns),
 	.fill = add_timelines,
 };

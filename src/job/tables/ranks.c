@@ -33,27 +33,27 @@ static const struct trawl_column columns[] = {
 		"read, damaged, no GPU work, duplicate, earlier capture, unreadable, not a trace, "
 		"missing",
 		.values = "!read|damaged|no GPU work|duplicate|unreadable|not a trace|missing"),
-	[FILE_NAME] = TW_TEXT("file", 28, "its trace, below the directory that holds all of them"),
+	[FILE_NAME] = TW_TEXT("file", 28, "trace file, below the common directory"),
 	[RULE] = TW_TEXT(
 		"rank from", 10,
-		"where the rank comes from: metadata of the trace (distributedInfo), label of "
-		"the process, recorded collectives, name of the file, order of the files"),
-	[NAME_RANK] = TW_INTEGER("rank in name", 8, "the rank that the file's name tells",
-				 .values = ">=0"),
-	[NODE] = TW_INTEGER("node_id", 7, "rank / GPUs of a host", .values = ">=0"),
-	[HOST] = TW_TEXT("host", 12, "name of the host, where recorded"),
+		"source of the rank: metadata of the trace (distributedInfo), process label, "
+		"recorded collectives, file name, file order"),
+	[NAME_RANK] = TW_INTEGER("rank in name", 8, "rank in the file name", .values = ">=0"),
+	[NODE] = TW_INTEGER("node_id", 7, "rank / GPUs per host", .values = ">=0"),
+	[HOST] = TW_TEXT("host", 12, "host name, where recorded"),
 	[DEVICE] = TW_TEXT("device name", 22, "its GPU"),
-	[FIRST_STEP] = TW_INTEGER("first step", 8, "first step of the profiler in the trace",
-				  .values = ">=0"),
-	[LAST_STEP] = TW_INTEGER("last step", 8, "its last one", .values = ">=0"),
+	[FIRST_STEP] =
+		TW_INTEGER("first step", 8, "first profiler step in the trace", .values = ">=0"),
+	[LAST_STEP] =
+		TW_INTEGER("last step", 8, "last profiler step in the trace", .values = ">=0"),
 	[EVENTS] = TW_INTEGER("events", 10, "events of the trace", .values = ">=0"),
 	[GPU_EVENTS] = TW_INTEGER("GPU events", 10, "kernels, copies and fills", .values = ">=0"),
-	[COLLECTIVES] = TW_INTEGER("communication kernels", 10, "kernels that communicate",
-				   .values = ">=0"),
-	[FIRST] = TW_US("first GPU start (us)", 18, "on the clock of the trace"),
-	[LAST] = TW_US("last GPU end (us)", 18, "on the clock of the trace"),
-	[BASE] = TW_NS("base time (ns)", 20, "what the trace's times are counted from"),
-	[REMARK] = TW_TEXT("remark", 40, "why it is left out, what is odd"),
+	[COLLECTIVES] =
+		TW_INTEGER("communication kernels", 10, "communication kernels", .values = ">=0"),
+	[FIRST] = TW_US("first GPU start (us)", 18, "clock of the trace"),
+	[LAST] = TW_US("last GPU end (us)", 18, "clock of the trace"),
+	[BASE] = TW_NS("base time (ns)", 20, "base time of the trace's timestamps"),
+	[REMARK] = TW_TEXT("remark", 40, "why it was skipped, or its anomalies"),
 };
 
 static const char *const states[] = {
@@ -132,7 +132,7 @@ static void add_rank(struct trawl_table *table, const struct trawl_job *job,
 		tw_table_set_str(table, row, REMARK, rank->message);
 	else if (rank->name_rank >= 0 && rank->name_rank != rank->rank)
 		tw_table_set_str(table, row, REMARK,
-				 "the trace says another rank than its name; the trace counts");
+				 "different rank in the file name: using the trace");
 }
 
 static int add_ranks(const struct tw_ranks_input *in, struct trawl_table *table)
@@ -152,21 +152,18 @@ static int add_ranks(const struct tw_ranks_input *in, struct trawl_table *table)
 	}
 	if (job->missing_count > MISSING_MOST)
 		tw_table_add_note(table,
-				  "%zu of the job's %lld ranks have no trace here; rows tell the "
-				  "first %d of them",
+				  "%zu of the job's %lld ranks are missing; rows show the first %d",
 				  job->missing_count, (long long)job->world_size, MISSING_MOST);
 	else if (job->missing_count && job->world_size < 0)
-		tw_table_add_note(table,
-				  "%zu ranks that recorded process groups name have no trace here",
+		tw_table_add_note(table, "%zu ranks of recorded process groups are missing",
 				  job->missing_count);
 	else if (job->missing_count)
-		tw_table_add_note(table, "%zu of the job's %lld ranks have no trace here",
+		tw_table_add_note(table, "%zu of the job's %lld ranks are missing",
 				  job->missing_count, (long long)job->world_size);
 	return 0;
 }
 
 const struct tw_ranks_table tw_ranks_table_ranks = {
-	TW_TABLE("ranks", "the ranks of the job and where each comes from", columns,
-		 .keep_empty = true),
+	TW_TABLE("ranks", "ranks of the job and their sources", columns, .keep_empty = true),
 	.fill = add_ranks,
 };

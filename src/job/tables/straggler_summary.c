@@ -26,32 +26,30 @@ enum {
 static const struct trawl_column columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
 	[TOTAL_WAIT] = TW_DECIMAL("total_wait_time_us", "µs", 3, 1, 14,
-				  "time it waited for the last rank, in all collectives of "
+				  "wait for the last rank, over all collectives of "
 				  "nccl_implicit_sync",
 				  .values = "!>=0"),
-	[MEAN_WAIT] = TW_REAL("mean_wait_time_us", "µs", 1, 14, "mean of that over its collectives",
+	[MEAN_WAIT] = TW_REAL("mean_wait_time_us", "µs", 1, 14, "mean wait per collective",
 			      .values = ">=0"),
 	[LAST] = TW_INTEGER("times_arrived_last", 10,
-			    "collectives it came last in; of equals the lowest rank",
+			    "collectives in which it was last; lowest rank of equals",
 			    .values = "!>=0"),
 	[FIRST] = TW_INTEGER("times_arrived_first", 10,
-			     "collectives it came first in; of equals the highest rank",
+			     "collectives in which it was first; highest rank of equals",
 			     .values = "!>=0"),
 	[LAST_SHARE] = TW_PERCENT_1("pct_arrived_last", 10,
-				    "share of its collectives that it came last in",
+				    "share of its collectives in which it was last",
 				    .values = ">=0"),
-	[COUNT] =
-		TW_INTEGER("num_collectives", 10, "collectives it took part in", .values = "!>=0"),
+	[COUNT] = TW_INTEGER("num_collectives", 10, "number of its collectives", .values = "!>=0"),
 	[DURATION] = TW_DECIMAL("total_nccl_dur_us", "µs", 3, 1, 14,
-				"time of all its communication kernels, waiting included",
+				"time of all its communication kernels, wait included",
 				.values = ">=0"),
 	[NODE] = TW_COLUMN_NODE_ID,
 	[CAUSED] = TW_DECIMAL("caused_wait_time_us", "µs", 3, 1, 14,
-			      "time others waited for it where it came last, over all others",
-			      .values = ">=0"),
+			      "wait of all other ranks where it was last", .values = ">=0"),
 	[CAUSED_MOST] = TW_DECIMAL("largest_caused_wait_us", "µs", 3, 1, 14,
-				   "the longest that another waited for it", .values = ">=0"),
-	[HOST] = TW_TEXT("host", 12, "its host, where recorded"),
+				   "max wait of another rank for it", .values = ">=0"),
+	[HOST] = TW_TEXT("host", 12, "host name, where recorded"),
 };
 
 struct waits {
@@ -149,8 +147,7 @@ static int add_waits(const struct tw_ranks_input *in, struct trawl_table *table)
 }
 
 const struct tw_ranks_table tw_ranks_table_straggler_summary = {
-	TW_TABLE("straggler_summary",
-		 "how long each rank waits for others; the one that waits least is waited for",
+	TW_TABLE("straggler_summary", "wait of each rank for others; a straggler waits least",
 		 columns, .keep_empty = true),
 	.fill = add_waits,
 };

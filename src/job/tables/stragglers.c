@@ -28,40 +28,35 @@ static const struct trawl_column columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
 	[NODE] = TW_COLUMN_NODE_ID,
 	[LAST] = TW_INTEGER(TW_COL_TIMES_LAST, 8,
-			    "collectives it came last in; of equals the lowest rank",
+			    "collectives in which it was last; lowest rank of equals",
 			    .values = ">=0"),
-	[LAST_SHARE] = TW_PERCENT_1("last (%)", 8, "share of its collectives that it came last in",
+	[LAST_SHARE] = TW_PERCENT_1("last (%)", 8, "share of its collectives in which it was last",
 				    .values = ">=0"),
 	[CAUSED] = TW_DECIMAL(TW_COL_CAUSED_WAIT_US, "µs", 3, 1, 14,
-			      "time others waited for it where it came last, over all others",
-			      .values = ">=0"),
+			      "wait of all other ranks where it was last", .values = ">=0"),
 	[CAUSED_SHARE] = TW_PERCENT_1(TW_COL_CAUSED_WAIT_PERCENT, 8,
-				      "share of the waiting of all ranks", .values = ">=0"),
+				      "share of the wait of all ranks", .values = ">=0"),
 	[CAUSED_MOST] = TW_DECIMAL("largest caused wait (us)", "µs", 3, 1, 14,
-				   "the longest that another waited for it", .values = ">=0"),
+				   "max wait of another rank for it", .values = ">=0"),
 	[PASSED] = TW_DECIMAL(
 		TW_COL_PASSED_ON_US, "µs", 3, 1, 14,
-		"the part of the caused wait that is not its own doing: since the last "
-		"collective that it shared with the one that waits it had waited for others "
-		"longer than that one, and by as much it is late",
+		"propagated part of the caused wait: the rank itself waited longer for others "
+		"than the waiting rank did, since their last common collective, and is late by "
+		"the difference",
 		.values = ">=0"),
 	[TIMES_PASSED] =
 		TW_INTEGER("times passed on", 8,
-			   "of the times it came last: those in which more than half of the caused "
-			   "wait is passed on",
+			   "times it was last with more than half of the caused wait propagated",
 			   .values = ">=0"),
 	[WAIT] = TW_DECIMAL(TW_COL_OWN_WAIT_US, "µs", 3, 1, 14,
-			    "time it waited for the last rank, of no more than its kernels' time",
-			    .values = ">=0"),
-	[COUNT] = TW_INTEGER("collectives", 10,
-			     "collectives that end together in which it took part",
-			     .values = ">=0"),
+			    "wait for the last rank, at most its kernel time", .values = ">=0"),
+	[COUNT] = TW_INTEGER("collectives", 10, "its synchronizing collectives", .values = ">=0"),
 	[COMPUTING] = TW_DECIMAL(TW_COL_COMPUTING_US, "µs", 3, 1, 14,
-				 "time its GPU computes (computation_time of rank_timeline)",
+				 "compute time of its GPU (computation_time of rank_timeline)",
 				 .values = ">=0"),
-	[MEDIAN] = TW_DECIMAL(TW_COL_MEDIAN_COMPUTING_US, "µs", 4, 1, 14,
-			      "median of that over the ranks", .values = ">=0"),
-	[HOST] = TW_TEXT("host", 12, "its host, where recorded"),
+	[MEDIAN] = TW_DECIMAL(TW_COL_MEDIAN_COMPUTING_US, "µs", 4, 1, 14, "median of it over ranks",
+			      .values = ">=0"),
+	[HOST] = TW_TEXT("host", 12, "host name, where recorded"),
 };
 
 struct work {
@@ -122,8 +117,8 @@ static int add_stragglers(const struct tw_ranks_input *in, struct trawl_table *t
 
 const struct tw_ranks_table tw_ranks_table_stragglers = {
 	TW_TABLE("stragglers",
-		 "for whom the others wait, over all collectives that end together, "
-		 "all_to_allv among them",
+		 "wait caused by each rank, over all synchronizing collectives, all_to_allv "
+		 "included",
 		 columns, .keep_empty = true),
 	.fill = add_stragglers,
 };

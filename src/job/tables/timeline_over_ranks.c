@@ -12,18 +12,18 @@ enum { TYPE, RANKS, MEAN, MEDIAN, MIN, MAX, MIN_RANK, MAX_RANK, SPREAD };
 #define EXACT(header, meaning) TW_DECIMAL(header, "ms", 6, 4, 14, meaning, .values = ">=0")
 
 static const struct trawl_column columns[] = {
-	[TYPE] = TW_TEXT("type", 22, "part of the timeline"),
-	[RANKS] = TW_INTEGER("ranks", 6, "ranks with GPU work", .values = ">=0"),
-	[MEAN] = TW_REAL(TW_COL_TIME_MS_MEAN, "ms", 4, 14, "mean over the ranks", .values = ">=0"),
-	[MEDIAN] = TW_REAL(TW_COL_TIME_MS_MEDIAN, "ms", 4, 14, "median over the ranks",
-			   .values = ">=0"),
-	[MIN] = EXACT(TW_COL_TIME_MS_MIN, "least of a rank"),
-	[MAX] = EXACT(TW_COL_TIME_MS_MAX, "most of a rank"),
-	[MIN_RANK] = TW_INTEGER("rank of min", 8, "rank with the least, the lowest of several",
+	[TYPE] = TW_TEXT("type", 22, "part of the GPU time"),
+	[RANKS] = TW_INTEGER("ranks", 6, "ranks with GPU events", .values = ">=0"),
+	[MEAN] = TW_REAL(TW_COL_TIME_MS_MEAN, "ms", 4, 14, "mean over ranks", .values = ">=0"),
+	[MEDIAN] =
+		TW_REAL(TW_COL_TIME_MS_MEDIAN, "ms", 4, 14, "median over ranks", .values = ">=0"),
+	[MIN] = EXACT(TW_COL_TIME_MS_MIN, "min over ranks"),
+	[MAX] = EXACT(TW_COL_TIME_MS_MAX, "max over ranks"),
+	[MIN_RANK] = TW_INTEGER("rank of min", 8, "rank with the min, lowest of equals",
 				.values = ">=0"),
-	[MAX_RANK] = TW_INTEGER(TW_COL_SLOWEST_RANK, 8, "rank with the most, the lowest of several",
+	[MAX_RANK] = TW_INTEGER(TW_COL_SLOWEST_RANK, 8, "rank with the max, lowest of equals",
 				.values = ">=0"),
-	[SPREAD] = TW_PERCENT_2("spread %", 10, "(most - least) / median", .values = ">=0"),
+	[SPREAD] = TW_PERCENT_2("spread %", 10, "(max - min) / median", .values = ">=0"),
 };
 
 const char *const tw_timeline_part_names[TW_TIMELINE_PARTS] = {
@@ -89,6 +89,6 @@ static int add_parts(const struct tw_ranks_input *in, struct trawl_table *table)
 }
 
 const struct tw_ranks_table tw_ranks_table_timeline_over_ranks = {
-	TW_TABLE("timeline_over_ranks", "the GPU timeline over the ranks", columns),
+	TW_TABLE("timeline_over_ranks", "GPU time over ranks", columns),
 	.fill = add_parts,
 };

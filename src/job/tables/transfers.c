@@ -26,19 +26,17 @@ enum {
 
 static const struct trawl_column columns[] = {
 	[ID] = TW_COLUMN_COLLECTIVE_ID,
-	[SOURCE] = TW_INTEGER(TW_COL_SRC_RANK, 8, "rank that sends", .values = ">=0"),
-	[DESTINATION] = TW_INTEGER(TW_COL_DST_RANK, 8, "rank that receives", .values = ">=0"),
+	[SOURCE] = TW_INTEGER(TW_COL_SRC_RANK, 8, "sending rank", .values = ">=0"),
+	[DESTINATION] = TW_INTEGER(TW_COL_DST_RANK, 8, "receiving rank", .values = ">=0"),
 	[BYTES] = TW_COLUMN(INTEGER, "bytes", "B", 0, 0, 14, "elements sent x bytes of the type",
 			    .values = ">=0"),
 	[SKEW] = TW_US(TW_COL_START_SKEW_US, 14,
-		       "later start - earlier start, on the clock that all ranks share",
-		       .values = ">=0"),
-	[WAITING] = TW_INTEGER(TW_COL_WAITING_RANK, 8,
-			       "the one that was there first; empty: both at once",
+		       "later start - earlier start, on the aligned clock", .values = ">=0"),
+	[WAITING] = TW_INTEGER(TW_COL_WAITING_RANK, 8, "rank that started first; empty: same time",
 			       .values = ">=0"),
-	[TIME] = TW_US(TW_COL_TIME_IN_US, 14, "last end - later start: once both were there",
+	[TIME] = TW_US(TW_COL_TIME_IN_US, 14, "last end - later start: both started",
 		       .values = ">=0"),
-	[RATE] = TW_REAL("GB/s", "GB/s", 3, 12, "bytes / time, of 10^9 bytes", .values = ">=0"),
+	[RATE] = TW_REAL("GB/s", "GB/s", 3, 12, "bytes / time, in 10^9 bytes", .values = ">=0"),
 	[END_SKEW] = TW_US("end skew (us)", 14, "last end - first end", .values = ">=0"),
 	[GROUP] = TW_COLUMN_GROUP,
 	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
@@ -136,6 +134,6 @@ static int add_transfers(const struct tw_ranks_input *in, struct trawl_table *ta
 }
 
 const struct tw_ranks_table tw_ranks_table_transfers = {
-	TW_TABLE("transfers", "send and receive of two ranks", columns),
+	TW_TABLE("transfers", "sends and receives between two ranks", columns),
 	.fill = add_transfers,
 };

@@ -21,18 +21,17 @@ enum { FINDING, RANKS, SHARE, TEXT };
 static const struct trawl_column columns[] = {
 	[FINDING] = TW_TEXT(
 		"finding", 14,
-		"straggler, reason, passed on, no straggler, waiting or transfers (what "
-		"communication is), imbalance, clocks",
+		"straggler, reason, passed on (propagated wait), no straggler, waiting or "
+		"transfers (larger part of communication), imbalance, clocks",
 		.values =
 			"!straggler|reason|passed on|no straggler|waiting|transfers|imbalance|clocks"),
-	[RANKS] = TW_TEXT("ranks", 10, "ranks that it is about; empty: all"),
+	[RANKS] = TW_TEXT("ranks", 10, "ranks concerned; empty: all"),
 	[SHARE] = TW_PERCENT_1(
 		"share (%)", 8,
-		"straggler: of all waiting that is nobody else's doing; passed on: of all "
-		"waiting; no straggler, waiting and transfers: waiting of the time of "
-		"collectives",
+		"straggler: share of all wait without the propagated part; passed on: share of "
+		"all wait; no straggler, waiting and transfers: wait / communication time",
 		.values = ">=0"),
-	[TEXT] = TW_TEXT("text", 100, "in words", .values = "!"),
+	[TEXT] = TW_TEXT("text", 100, "finding as text", .values = "!"),
 };
 
 /* Collectives of one name and size. */
@@ -257,13 +256,13 @@ static void tell_straggler(struct work *w)
 	}
 	tw_str_addf(&w->text, one ? "rank %s is the straggler" : "ranks %s are the stragglers",
 		    ranks);
-	tw_str_addf(&w->text, ": last in %llu of %llu collectives, the others waited ",
+	tw_str_addf(&w->text, ": last in %llu of %llu collectives, caused ",
 		    (unsigned long long)last, (unsigned long long)count);
 	add_ms(&w->text, caused);
-	tw_str_add_cstr(&w->text, one ? " for it (" : " for them (");
+	tw_str_add_cstr(&w->text, " of wait (");
 	add_percent(&w->text, percent(caused, w->l.wait_ns));
 	kind = largest_kind(w, true, &name);
-	tw_str_add_cstr(&w->text, " of all waiting");
+	tw_str_add_cstr(&w->text, " of all wait");
 	if (kind && percent(kind->caused_ns, caused) < TW_LIMIT_NEARLY_ALL_PERCENT) {
 		tw_str_add_cstr(&w->text, "; ");
 		add_percent(&w->text, percent(kind->caused_ns, caused));
@@ -294,8 +293,9 @@ static bool is_over(int64_t time, tw_wide median2)
 static void add_times(struct tw_str *out, int64_t time, tw_wide median2)
 {
 	add_ms(out, time);
-	tw_str_add_cstr(out, ", the median rank ");
+	tw_str_add_cstr(out, " (median rank ");
 	add_ms(out, median2 / 2);
+	tw_str_add_char(out, ')');
 }
 
 /* Of the worst of them. */
@@ -309,23 +309,20 @@ static void tell_reason(struct work *w)
 		return;
 	tw_str_clear(&w->ranks);
 	tw_str_add_int(&w->ranks, rank->rank);
+	tw_str_add_cstr(&w->text, "reason");
 	if (w->stragglers > 1)
-		tw_str_addf(&w->text, "rank %lld", (long long)rank->rank);
-	else
-		tw_str_add_cstr(&w->text, "it");
+		tw_str_addf(&w->text, " of rank %lld", (long long)rank->rank);
 	if (is_over(t->compute_ns, w->l.median2_ns)) {
-		tw_str_add_cstr(&w->text, " computes ");
+		tw_str_add_cstr(&w->text, ": longer compute, ");
 		add_times(&w->text, t->compute_ns, w->l.median2_ns);
 	} else if (is_over(t->idle_ns, idle2)) {
-		tw_str_add_cstr(&w->text,
-				" computes no longer than the others, its GPU is idle for ");
+		tw_str_add_cstr(&w->text, ": host-bound, GPU idle ");
 		add_times(&w->text, t->idle_ns, idle2);
-		tw_str_add_cstr(&w->text, ": its host keeps it waiting");
+		tw_str_add_cstr(&w->text, ", compute time no outlier");
 	} else {
-		tw_str_add_cstr(&w->text, " neither computes nor idles longer than the others in "
-					  "all (it computes ");
+		tw_str_add_cstr(&w->text, ": timing of its work, not its amount: compute ");
 		add_times(&w->text, t->compute_ns, w->l.median2_ns);
-		tw_str_add_cstr(&w->text, "): it comes late by when it does so");
+		tw_str_add_cstr(&w->text, " and idle time no outliers");
 	}
 	add_finding(w, "reason", w->ranks.failed ? NULL : w->ranks.ptr, NAN);
 }
@@ -335,17 +332,17 @@ static void tell_no_straggler(struct work *w)
 	double share = percent(w->l.wait_ns, w->l.dur_ns);
 	const struct tw_late_rank *first = &w->l.of[w->order[0].index];
 
-	tw_str_add_cstr(&w->text, "no straggler: waits are ");
+	tw_str_add_cstr(&w->text, "no straggler: wait is ");
 	add_percent(&w->text, share);
-	tw_str_add_cstr(&w->text, " of the time of collectives");
+	tw_str_add_cstr(&w->text, " of communication time");
 	if (w->stragglers) {
-		tw_str_addf(&w->text, ", most of them for rank%s %s", w->stragglers > 1 ? "s" : "",
-			    name_stragglers(w));
+		tw_str_addf(&w->text, ", most of it caused by rank%s %s",
+			    w->stragglers > 1 ? "s" : "", name_stragglers(w));
 	} else if (w->l.wait_ns > 0) {
-		tw_str_addf(&w->text, " and spread over the ranks: most for rank %lld (",
+		tw_str_addf(&w->text, ", spread over ranks (max: rank %lld, ",
 			    (long long)rank_at(w, 0));
 		add_percent(&w->text, percent(first->caused_ns, w->l.wait_ns));
-		tw_str_add_cstr(&w->text, " of all waiting)");
+		tw_str_add_cstr(&w->text, " of all wait)");
 	}
 	add_finding(w, "no straggler", NULL, share);
 }
@@ -365,12 +362,12 @@ static void tell_passed_on(struct work *w)
 		return;
 	tw_str_clear(&w->ranks);
 	tw_str_add_int(&w->ranks, w->in->job->ranks[at].rank);
-	tw_str_addf(&w->text, "rank %lld is late because it waited itself: ",
+	tw_str_addf(&w->text, "rank %lld is late due to its own wait: ",
 		    (long long)w->in->job->ranks[at].rank);
 	add_ms(&w->text, most->passed_ns);
 	tw_str_add_cstr(&w->text, " of the ");
 	add_ms(&w->text, most->caused_ns);
-	tw_str_add_cstr(&w->text, " that others waited for it are passed on");
+	tw_str_add_cstr(&w->text, " of wait it caused is propagated");
 	add_finding(w, "passed on", w->ranks.failed ? NULL : w->ranks.ptr,
 		    percent(most->passed_ns, w->l.wait_ns));
 }
@@ -388,12 +385,12 @@ static void tell_communication(struct work *w)
 		exposed += w->in->job->ranks[i].timeline.exposed_communication_ns;
 		total += w->in->job->ranks[i].timeline.total_ns;
 	}
-	tw_str_add_cstr(&w->text,
-			waits ? "communication is waiting: " : "communication is transfers: ");
 	add_percent(&w->text, waits ? share : 100 - share);
-	tw_str_add_cstr(&w->text, " of ");
+	tw_str_add_cstr(&w->text,
+			waits ? " of communication time is waiting for late ranks (total " :
+				" of communication time is transfer (total ");
 	add_ms(&w->text, w->l.dur_ns);
-	tw_str_add_cstr(&w->text, " over the ranks");
+	tw_str_add_cstr(&w->text, ", all ranks)");
 	kind = waits ? NULL : largest_kind(w, false, &name);
 	if (kind) {
 		tw_str_addf(&w->text, ", most in %s (", name);
@@ -404,9 +401,9 @@ static void tell_communication(struct work *w)
 		tw_str_add_char(&w->text, ')');
 	}
 	if (total > 0) {
-		tw_str_add_cstr(&w->text, "; unhidden for ");
+		tw_str_add_cstr(&w->text, "; exposed communication: ");
 		add_percent(&w->text, percent(exposed, total));
-		tw_str_add_cstr(&w->text, " of the GPUs' time");
+		tw_str_add_cstr(&w->text, " of GPU time");
 	}
 	add_finding(w, waits ? "waiting" : "transfers", NULL, share);
 }
@@ -422,8 +419,8 @@ static int tell_imbalance(struct work *w)
 	tw_str_clear(&w->ranks);
 	tw_str_add_int(&w->ranks, w->in->job->ranks[sum.receives_most].rank);
 	tw_str_addf(&w->text,
-		    "all_to_allv is uneven: what receives most receives %.2f x the mean, in sum "
-		    "rank %lld the most",
+		    "all_to_allv imbalance: max received is %.2fx the mean; rank %lld receives "
+		    "the most in total",
 		    sum.largest_received_mb / sum.mean_received_mb,
 		    (long long)w->in->job->ranks[sum.receives_most].rank);
 	add_finding(w, "imbalance", w->ranks.failed ? NULL : w->ranks.ptr, NAN);
@@ -448,12 +445,12 @@ static void tell_suspect(struct work *w)
 	}
 	if (!first)
 		return;
-	tw_str_addf(&w->text, "not sure: the clock of rank %lld is ", (long long)first->rank);
+	tw_str_addf(&w->text, "uncertain: clock of rank %lld is ", (long long)first->rank);
 	tw_str_add_real_fixed(&w->text, off_ms, 1);
-	tw_str_add_cstr(&w->text, " ms off, those of its node are not");
+	tw_str_add_cstr(&w->text, " ms off, others of its node are not");
 	if (n > 1)
 		tw_str_addf(&w->text, " (and %zu more ranks)", n - 1);
-	tw_str_add_cstr(&w->text, ": its trace may be of another time");
+	tw_str_add_cstr(&w->text, ": its trace may be from another time");
 	snprintf(number, sizeof(number), "%lld", (long long)first->rank);
 	add_finding(w, "clocks", number, NAN);
 }
@@ -463,8 +460,8 @@ static void tell_clocks(struct work *w)
 	tell_suspect(w);
 	if (!w->in->clocks->differ || w->in->clocks->align == TRAWL_ALIGN_COLLECTIVES)
 		return;
-	tw_str_add_cstr(&w->text, "not sure: the ranks' clocks differ and are not aligned, which "
-				  "counts as waiting here (--align collectives takes it out)");
+	tw_str_add_cstr(&w->text, "uncertain: rank clocks differ and are not aligned; waits "
+				  "include the difference (--align collectives removes it)");
 	add_finding(w, "clocks", NULL, NAN);
 }
 
@@ -509,6 +506,6 @@ static int add_verdict(const struct tw_ranks_input *in, struct trawl_table *tabl
 }
 
 const struct tw_ranks_table tw_ranks_table_verdict = {
-	TW_TABLE("verdict", "what the collectives say in short", columns, .keep_empty = true),
+	TW_TABLE("verdict", "conclusions from the collectives", columns, .keep_empty = true),
 	.fill = add_verdict,
 };

@@ -127,11 +127,9 @@ static int load_module(struct tw_cluster *c, struct trawl_error *err)
 			continue;
 		return open_module(&c->library, path, err);
 	}
-	return trawl_error_set(
-		err, TRAWL_EUSAGE,
-		"started as one of several processes, and " MODULE_FILE
-		" is not there to bring them together: build trawl where an MPI is "
-		"installed, name the module in TRAWL_MPI_MODULE, or run one process");
+	return trawl_error_set(err, TRAWL_EUSAGE,
+			       "started as several processes without " MODULE_FILE
+			       ": build trawl with MPI, set TRAWL_MPI_MODULE, or run one process");
 }
 
 static int find_calls(struct tw_cluster *c, struct trawl_error *err)
@@ -140,7 +138,7 @@ static int find_calls(struct tw_cluster *c, struct trawl_error *err)
 	if (!c->mpi || c->mpi->version != TW_CLUSTER_MODULE_VERSION) {
 		c->mpi = NULL;
 		return trawl_error_set(err, TRAWL_EUSAGE,
-				       MODULE_FILE " is of another version of trawl");
+				       MODULE_FILE " is from another version of trawl");
 	}
 	return 0;
 }
@@ -169,9 +167,9 @@ static int join_others(struct tw_cluster *c, int started, struct trawl_error *er
 	if (started > 0 && c->size != started)
 		return trawl_error_set(
 			err, TRAWL_EUSAGE,
-			"started as one of %d processes, but the MPI of " MODULE_FILE
-			" sees %d: it is not that of the mpirun, or srun needs another --mpi "
-			"('srun --mpi=list')",
+			"started as %d processes, but the MPI of " MODULE_FILE
+			" sees %d: use the mpirun of that MPI, or another --mpi of srun ('srun "
+			"--mpi=list')",
 			started, c->size);
 	return 0;
 }
@@ -282,7 +280,7 @@ int tw_cluster_send(struct tw_cluster *cluster, int to, const char *bytes, size_
 	int code;
 
 	if (!cluster->mpi)
-		return trawl_error_set(err, TRAWL_EIO, "there is no other process");
+		return trawl_error_set(err, TRAWL_EIO, "no other process");
 	for (i = 0; i < LENGTH_BYTES; i++)
 		length[i] = (uint8_t)((uint64_t)len >> 8 * i);
 	code = cluster->mpi->send(to, length, sizeof(length));

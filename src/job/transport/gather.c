@@ -241,7 +241,7 @@ static bool gather(struct gathering *g)
 		.items = set->count,
 		.owner = g->owner,
 		.task = TW_TASK_REDUCE,
-		.lost = " was lost before it sent this rank",
+		.lost = " was lost before sending this rank",
 		.context = g,
 		.pass_item = pass_file,
 		.do_own = reduce_own,

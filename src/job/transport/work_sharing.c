@@ -157,7 +157,7 @@ static void take_letter(struct sharing *s, int process)
 	status = no_memory ? TRAWL_ENOMEM : work->take(work->context, item, &in);
 	if (status)
 		leave_out(s, process, item,
-			  status == TRAWL_ENOMEM ? ": out of memory" : ": what it sent is broken");
+			  status == TRAWL_ENOMEM ? ": out of memory" : ": damaged message");
 	note_arrival(s, item);
 }
 
@@ -386,7 +386,7 @@ static int unpack_task(struct tw_led_work *work, struct tw_wire *in, struct traw
 	pass_front(in, work->task);
 	if (in->status)
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "the processes are of different versions of trawl");
+				       "processes have different versions of trawl");
 	tw_wire_list(in, &work->numbers, &work->count, sizeof(*work->numbers), 1, work->allocator);
 	if (!work->count && !in->status)
 		return 0;
@@ -398,9 +398,9 @@ static int unpack_task(struct tw_led_work *work, struct tw_wire *in, struct traw
 		work->numbers[place] = (uint32_t)tw_wire_number(in, 0, UINT32_MAX);
 		work->pass_item(work->context, place, in);
 	}
-	return in->status ? trawl_error_set(err, TRAWL_EFORMAT,
-					    "what process 0 sent is no list of files") :
-			    0;
+	return in->status ?
+		       trawl_error_set(err, TRAWL_EFORMAT, "damaged list of files from process 0") :
+		       0;
 }
 
 int tw_do_task(struct tw_led_work *work, const char *task, size_t len, struct trawl_error *err)

@@ -56,8 +56,8 @@ static int need_tables(struct compat *c, enum trawl_nsys_table query, struct tra
 	for (i = 0; i < count; i++)
 		if (!tw_database_has_table(c->source->database, tables[i]))
 			return trawl_error_set(err, TRAWL_ENODATA,
-					       "no table %s: nothing of it was captured "
-					       "(without --compat that is no failure)",
+					       "no table %s in the export (no failure without "
+					       "--compat)",
 					       tables[i]);
 	return 0;
 }
@@ -133,9 +133,8 @@ static int add_rank(struct compat *c, const struct tw_compat_range *range, struc
 		return status;
 	if (!rank.label || !parse_label(rank.label, &rank.rank))
 		return trawl_error_set(err, TRAWL_ENODATA,
-				       "the first range of process %lld is not the label "
-				       "of a rank, but '%.100s' (without --compat its "
-				       "label may stand anywhere)",
+				       "first range of process %lld is not a rank label: '%.100s' "
+				       "(without --compat a label can be any range)",
 				       (long long)rank.pid, rank.label ? rank.label : "");
 	return TW_LIST_ADD(&c->ranks, &rank, c->source->allocator) ? 0 : tw_no_memory(err);
 }
@@ -157,7 +156,7 @@ static int read_ranks(struct compat *c, struct trawl_error *err)
 	return status || c->ranks.count ?
 		       status :
 		       trawl_error_set(err, TRAWL_ENODATA,
-				       "no ranges from time 0 on: no rank is labelled");
+				       "no ranges from time 0 on, so no rank labels");
 }
 
 /* ---- windows */
@@ -174,8 +173,8 @@ static int find_chunk(struct compat *c, struct rank *rank, struct trawl_error *e
 	if (!count)
 		return trawl_error_set(
 			err, TRAWL_ENODATA,
-			"rank %lld (pid %lld) has no range 'forward chunk... backward "
-			"chunk...' (without --compat the other ranks are shown)",
+			"rank %lld (pid %lld) has no range 'forward chunk... backward chunk...' "
+			"(without --compat other ranks are shown)",
 			(long long)rank->rank, (long long)rank->pid);
 	for (i = first, count /= 2; count || !ranges[i].chunk; i++)
 		count -= ranges[i].chunk;
