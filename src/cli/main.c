@@ -100,7 +100,7 @@ static int show_commands(const struct cli_command *self, int argc, char **argv)
 	return command->run(command, 2, alone);
 }
 
-/* Leaves no half-written file behind. */
+/* Removes half-written files. */
 static void on_signal(int signal_number)
 {
 	cli_export_stop();
@@ -136,7 +136,7 @@ static void catch_signals(void)
 		if (ends_process(number) && !sigaction(number, NULL, &old) &&
 		    old.sa_handler == SIG_DFL)
 			sigaction(number, &action, NULL);
-	/* A limit on file sizes is an error of writing, told like any other. */
+	/* A limit on file sizes is an error of writing, reported like any other. */
 	signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -271,7 +271,7 @@ struct given_option {
 	const char *value; /* NULL for a flag */
 };
 
-/* The option at argv[*i] and its value, behind it or in the next argument. */
+/* The option at argv[*i] and its value, after it or in the next argument. */
 static int take_option(const struct cli_options *lists, int argc, char **argv, int *i,
 		       struct given_option *given, struct trawl_error *err)
 {

@@ -57,7 +57,7 @@ extern const struct cli_kind cli_string;   /* const char *, not empty */
 extern const struct cli_kind cli_strings;  /* struct cli_texts: may be given several times */
 extern const struct cli_kind cli_count;	   /* unsigned, 0 to 1,000,000 */
 extern const struct cli_kind cli_positive; /* unsigned, 1 to 1,000,000 */
-extern const struct cli_kind cli_size;	   /* int64_t bytes; K, M, G, T behind it: times 1024 */
+extern const struct cli_kind cli_size;	   /* int64_t bytes; K, M, G, T after it: times 1024 */
 extern const struct cli_kind cli_time_ns;  /* int64_t nanoseconds */
 extern const struct cli_kind cli_time_us;  /* the same, given in microseconds, fractions allowed */
 extern const struct cli_kind cli_time_s;   /* the same, given in seconds, rounded up */

@@ -278,7 +278,7 @@ static void middle_windows(struct tw_nsys_capture *c, const struct tw_nsys_worke
 
 /*
  * Forgets windows that were guessed by ranges and in which no kernel runs: the GPU may be far
- * behind the host, or the ranges those of a thread that launches nothing.
+ * after the host, or the ranges those of a thread that launches nothing.
  */
 static int drop_empty_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 {

@@ -227,7 +227,7 @@ static void add_streams(struct trawl_table *table, const struct sums *s)
 	tw_nsys_set_sum(table, row, 7, s->barrier_ns);
 }
 
-/* The least hidden first; without any time behind those, what is in no group last. */
+/* The least hidden first; without any time after those, what is in no group last. */
 static int compare_overlaps(const void *a, const void *b)
 {
 	const struct sums *x = a, *y = b;

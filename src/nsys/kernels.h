@@ -34,7 +34,7 @@ struct tw_nsys_cover {
 struct tw_nsys_stream {
 	uint32_t window;
 	uint32_t cover;				/* in covers */
-	int64_t device, context, green, stream; /* -1: not told */
+	int64_t device, context, green, stream; /* -1: unknown */
 	uint64_t comm_count, compute_count, clipped;
 	tw_wide comm_ns, compute_ns;
 	uint32_t number; /* before they were put in order */

@@ -64,7 +64,7 @@ static const char *skip_group(const char *p)
 struct runs {
 	char run[128], best[128];
 	size_t run_len, best_len;
-	bool first;    /* the run stands directly behind '^' */
+	bool first;    /* the run stands directly after '^' */
 	bool at_begin; /* so does the best one */
 };
 
@@ -110,7 +110,7 @@ static const char *skip_item(const char *p, char *literal)
 	return p + 1;
 }
 
-/* Looks at one alternative; behind it, at '|' or the end. */
+/* Looks at one alternative; after it, at '|' or the end. */
 static const char *find_runs(struct runs *r, const char *p)
 {
 	char literal;
@@ -364,7 +364,7 @@ const char *trawl_nsys_preset_name(size_t preset)
 	return tw_nsys_presets[preset].name;
 }
 
-/* The first line of its comments behind the one on the form. */
+/* The first line of its comments after the one on the form. */
 const char *trawl_nsys_preset_title(size_t preset, size_t *len)
 {
 	const char *line = strstr(tw_nsys_presets[preset].text, "\n# ");

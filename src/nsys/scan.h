@@ -20,7 +20,7 @@ struct tw_nsys_source {
 	/* Of what is given back when the query is answered, one thread at a time; of all threads. */
 	const struct trawl_allocator *allocator, *shared;
 	unsigned threads;
-	struct tw_str troubles; /* of tw_str_note(): what was left out */
+	struct tw_str troubles; /* of tw_str_note(): what was skipped */
 	bool texts_told;	/* that texts cannot be read is among them */
 	struct tw_nsys_told told[TW_NSYS_TOLD];
 };
@@ -29,7 +29,7 @@ struct tw_nsys_source {
 struct tw_nsys_part {
 	struct tw_table_part rows;
 	void *context;	     /* of the scan */
-	int64_t odd;	     /* rows left out: no numbers where numbers belong */
+	int64_t odd;	     /* skipped rows: no numbers where numbers belong */
 	int64_t odd_row;     /* the first of them */
 	struct tw_ids known; /* see tw_nsys_meaning() */
 };
@@ -41,7 +41,7 @@ int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_table_reader *re
 /* What was wrong with what is to be read anew: it is told then.  `before`: the source as it was. */
 void tw_nsys_untell(struct tw_nsys_source *source, const struct tw_nsys_source *before);
 
-/* A row whose column holds something else than a number: counted, left out.  Returns 0. */
+/* A row whose column holds something else than a number: counted, skipped.  Returns 0. */
 int tw_nsys_odd(struct tw_nsys_part *part);
 /* Out of memory, for the functions of a reader. */
 int tw_nsys_no_memory(struct tw_nsys_part *part);

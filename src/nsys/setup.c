@@ -25,7 +25,7 @@ const struct tw_table_spec tw_nsys_setup_spec = {
 	.column_count = COLUMNS,
 	.keep_empty = true,
 };
-/* "pp=1/2" behind a blank or at the beginning: the number behind the sign, -1: there is none. */
+/* "pp=1/2" after a blank or at the beginning: the number after the sign, -1: there is none. */
 static int64_t coordinate(const char *label, const char *axis)
 {
 	size_t len = strlen(axis);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /*
- * Names of a part that are told apart, and no more: a capture with more kinds of ranges than this
+ * Max distinct names of a part: a capture with more kinds of ranges than this
  * in a few hundred thousand has none that is its steady state among the late ones.
  */
 #define MOST_NAMES ((size_t)1 << 17)

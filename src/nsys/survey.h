@@ -1,5 +1,5 @@
 /*
- * For exports whose trainer is not known: which preset has most to say about the ranges, and which
+ * For exports whose trainer is unknown: which preset has most to say about the ranges, and which
  * range of a process is repeated and takes most time, digits in names taken as equal, of those that
  * the program set itself.
  */

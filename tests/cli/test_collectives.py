@@ -490,7 +490,7 @@ class Collectives(Case):
         self.assertRegex(self.result.out, r"(?m)^ +2 +4 +4 +4\.000 +100\.0 ")
         self.assertRegex(self.result.out, r"(?m)^ +0 +2 +4 +2\.000 +0\.500 +ep_0")
         drawn = (self.out / "all2allv_heatmap.png").exists()
-        self.assertRegex(self.result.out, "sends what to which: " +
+        self.assertRegex(self.result.out, "bytes sent between ranks: " +
                          ("all2allv_heatmap.png" if drawn else "table nccl_all2allv_heatmap"))
 
     def test_no_wait_is_longer_than_its_kernel(self):

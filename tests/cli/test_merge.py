@@ -662,7 +662,7 @@ class Sets(Merge):
         self.assertEqual(out.read_bytes(), first)
         result = trawl("merge", self.tmp / "job/rank0.json", "-o", self.tmp / "job/rank0.json")
         self.assertExit(result, 2)
-        self.assertOneLine(result, "is one of the inputs")
+        self.assertOneLine(result, "is one of the traces")
         # Also one that was found in a directory, or by --compat.
         before = (self.tmp / "job/rank1.json").read_bytes()
         result = trawl("merge", self.tmp / "job", "-o", self.tmp / "job/rank1.json")
@@ -679,7 +679,7 @@ class Sets(Merge):
         for args in ((), ("-n", "1")):
             result = trawl("merge", self.tmp / "job", *args, "-o", self.tmp / "job/rank1.json")
             self.assertExit(result, 2)
-            self.assertOneLine(result, "is one of the inputs")
+            self.assertOneLine(result, "is one of the traces")
         self.assertEqual((self.tmp / "job/rank1.json").read_bytes(), before)
         # Merged by the original: no key tells, names of processes do.
         (self.tmp / "in").mkdir()
@@ -694,7 +694,7 @@ class Sets(Merge):
         result = trawl("merge", "--compat", self.tmp / "in", "--trace-name", "t.json", "-o",
                        self.tmp / "in/rank1/t.json")
         self.assertExit(result, 2)
-        self.assertOneLine(result, "is one of the inputs")
+        self.assertOneLine(result, "is one of the traces")
         self.assertEqual((self.tmp / "in/rank1/t.json").read_bytes(),
                          (self.tmp / "job/rank0.json").read_bytes())
 

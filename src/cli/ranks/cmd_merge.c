@@ -76,7 +76,7 @@ static int check_options(struct merge_command *m)
 
 /* ---- what is said of it */
 
-/* Ranks of one file that are left out for one reason say it once. */
+/* Ranks of one file that are skipped for one reason give one message. */
 static bool says_the_same(const struct trawl_rank *rank, const struct trawl_rank *before)
 {
 	return rank->message[0] && rank->path == before->path && rank->state == before->state &&
@@ -90,7 +90,7 @@ static void tell_left_out(const struct merge_command *m, const struct trawl_rank
 			    rank->message[0] ? rank->message : "out of memory");
 }
 
-/* Whatever is left out or odd, by name. */
+/* Names skipped files and defects. */
 static void tell_ranks(const struct merge_command *m, const struct trawl_merge *merge)
 {
 	struct trawl_rank rank = { 0 }, before;
@@ -119,7 +119,7 @@ static void tell_ranks(const struct merge_command *m, const struct trawl_merge *
 	}
 }
 
-/* With --strict: the first trace in which something is odd, or a rank that is not there. */
+/* With --strict: the first trace with a defect, or a missing rank. */
 static int check_strict(const struct trawl_merge *merge)
 {
 	const struct trawl_defect *defects;
@@ -218,7 +218,7 @@ static int merge_compatibly(const struct merge_command *m, int argc, char **argv
 	if (argc != 1)
 		return cli_usage_error(m->command, "--compat needs one directory (%d given)", argc);
 	if (is_compat_input(&c))
-		return cli_usage_error(m->command, "-o: '%.200s' is one of the inputs", m->output);
+		return cli_usage_error(m->command, "-o: '%.200s' is one of the traces", m->output);
 	tw_str_init(&said, trawl_allocator_default());
 	status = tw_merge_compat(&c, &said, trawl_allocator_default(), &err);
 	if (said.len)

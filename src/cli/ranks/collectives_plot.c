@@ -14,7 +14,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Ranks on an axis: more are not told apart. */
+/* Ranks on an axis: more are not distinguished. */
 #define RANKS_MOST 4096
 
 /* The distinct numbers of a column, in order; how many. */

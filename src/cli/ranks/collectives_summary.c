@@ -104,7 +104,7 @@ static const struct cli_excerpt of_the_rest[] = {
 
 /* ---- the first lines */
 
-/* Whether it is left out for want of the step or range that is looked at. */
+/* Whether it is skipped because the step or range is missing. */
 static bool lacks_view(const struct trawl_rank *rank)
 {
 	return rank->state == TRAWL_RANK_UNREADABLE && rank->status == TRAWL_EUSAGE;

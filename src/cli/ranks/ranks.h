@@ -1,6 +1,6 @@
 /*
  * What commands over the ranks of a job share: finding and loading the traces, telling which were
- * left out.
+ * skipped.
  */
 #ifndef TW_CLI_RANKS_RANKS_H
 #define TW_CLI_RANKS_RANKS_H
@@ -10,7 +10,7 @@
 struct cli_ranks {
 	const struct cli_common *common;
 	struct trawl_job_options options; /* of what is no option of the command line, the defaults */
-	unsigned gpus_per_node;		  /* 0: as the traces tell */
+	unsigned gpus_per_node;		  /* 0: from the traces */
 };
 
 /* --max-memory, --gpus-per-node, --as-ranks, bound to a struct cli_ranks. */
@@ -24,8 +24,8 @@ extern const struct cli_kind cli_align;
 	"collectives on several hosts or if clocks differ, else base-time)"
 
 /*
- * The job of the traces that the arguments lead to, with progress on a terminal; what was left out
- * is told on stderr.  With --strict whatever is odd in a trace fails.  The exit status, CLI_DONE
+ * The job of the traces that the arguments lead to, with progress on a terminal; what was skipped
+ * is told on stderr.  With --strict any defect of a trace fails.  The exit status, CLI_DONE
  * or CLI_INCOMPLETE; with another one there is no job (CLI_LED among them, of a process that
  * reduces for another: processes.h).
  */

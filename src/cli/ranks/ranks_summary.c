@@ -342,7 +342,7 @@ struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report)
 	return tw_table_finished(top);
 }
 
-/* ---- what stands out, what is odd */
+/* ---- outliers, data quality */
 
 /*
  * For whom it waits most, and how long: communication that is long because the rank waits is

@@ -22,7 +22,7 @@ static const struct cli_part of_stragglers[] = {
 	{ TW_COL_MEDIAN_COMPUTING_US, "median compute" },
 };
 
-/* The next row behind `last` (their number: none yet): the largest by a column, else the next. */
+/* The next row after `last` (their number: none yet): the largest by a column, else the next. */
 static size_t next_row(const struct trawl_table *from, const char *by, size_t last)
 {
 	size_t rows = trawl_table_rows(from), best = rows, row;

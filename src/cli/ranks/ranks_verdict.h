@@ -37,7 +37,7 @@ void cli_add_excerpt(const struct trawl_table *from, const struct cli_excerpt *e
 		     struct cli_screen *s);
 /* The first rows of table stragglers. */
 void cli_add_stragglers(const struct trawl_table *stragglers, size_t rows, struct cli_screen *s);
-/* The sentences of table verdict behind a blank line; NULL, or none: nothing. */
+/* The sentences of table verdict after a blank line; NULL, or none: nothing. */
 void cli_add_verdict(const struct trawl_table *verdict, struct cli_screen *s);
 
 #endif

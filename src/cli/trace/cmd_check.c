@@ -25,7 +25,7 @@ struct check_command {
 	int read;		  /* traces that could be read */
 };
 
-/* The columns of the quality table behind one for the trace; NULL when out of memory. */
+/* The columns of the quality table after one for the trace; NULL when out of memory. */
 static struct trawl_table *new_table(void)
 {
 	const struct tw_table_spec *quality = &tw_analysis_quality.table;
@@ -125,7 +125,7 @@ static int print_defects(struct check_command *c)
 	return status;
 }
 
-/* One status for several traces: strictness fails, an unreadable one among others is left out. */
+/* One status for several traces: strictness fails, an unreadable one among others is skipped. */
 static int combine(const struct check_command *c, int worst, int count)
 {
 	if (worst == CLI_FAILED && !c->common.strict && c->read && c->read < count)

@@ -59,7 +59,7 @@ static int list_models(enum tw_format format)
 	return cli_print_table(table, format, "models");
 }
 
-/* ---- names like one that is not known */
+/* ---- names similar to an unknown one */
 
 static int no_model(const struct cli_command *command, const char *op)
 {
@@ -104,7 +104,7 @@ struct output {
 	bool for_people;
 };
 
-/* Digits behind the point that leave at least four that mean something. */
+/* Digits after the point that leave at least four that mean something. */
 static unsigned digits_for(double value)
 {
 	unsigned digits = 1;

@@ -38,7 +38,7 @@ void cli_reporting_init(struct cli_reporting *r);
 int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *command, void *state,
 			int argc, char **argv, bool optional);
 
-/* The part of its work behind the parsing: what the options say together; -1 to go on. */
+/* The part of its work after the parsing: what the options say together; -1 to go on. */
 int cli_reporting_view(struct cli_reporting *r, const struct cli_command *command);
 
 /*
@@ -59,7 +59,7 @@ struct cli_trace_report {
 };
 
 /*
- * Reads and analyses the trace and tells what is odd in it.  CLI_DONE, or the exit status:
+ * Reads and analyses the trace and reports its defects.  CLI_DONE, or the exit status:
  * something failed, or --strict forbids it, which is told; CLI_LED.  _end is due in any case.
  */
 int cli_report_make(struct cli_trace_report *made, const struct cli_reporting *r, bool writes);

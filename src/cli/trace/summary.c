@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bars take what a line has left behind its numbers, up to this. */
+/* Bars take what a line has left after its numbers, up to this. */
 #define MOST_BAR_CELLS 40
 #define MOST_DEVICES 16
 #define CELLS_BEFORE_BAR 50

@@ -21,7 +21,7 @@ static const struct tw_table_spec gpu_spec = { .name = "top_ranges",
 					       .columns = columns,
 					       .column_count = 5,
 					       .keep_empty = true };
-/* Where it is not known which GPU work belongs to them. */
+/* Where it is unknown which GPU work belongs to them. */
 static const struct tw_table_spec host_spec = { .name = "top_ranges",
 						.meaning = "top ranges by host time",
 						.columns = columns,

@@ -101,7 +101,7 @@ static int add_match(void *context, const struct tw_match *match)
 	return 0;
 }
 
-/* Most data first; what is not known last; then in order of the matches. */
+/* Most data first; what is unknown last; then in order of the matches. */
 static int by_data(const void *a, const void *b)
 {
 	const struct tw_exchange *x = a, *y = b;

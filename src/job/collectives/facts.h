@@ -89,7 +89,7 @@ bool tw_match_has_copies(const struct tw_ranks_input *in, const struct tw_match 
 int tw_visit_matches(const struct tw_ranks_input *in,
 		     int (*visit)(void *context, const struct tw_match *match), void *context);
 
-/* The recorded name, else its kind; "" when that is not known. */
+/* The recorded name, else its kind; "" when that is unknown. */
 const char *tw_collective_label(const struct tw_rank *rank, const struct tw_collective *c,
 				size_t *len);
 /* The kind of collective, NULL: not known. */
@@ -122,7 +122,7 @@ void tw_set_match_id(struct trawl_table *table, size_t row, size_t column,
 void tw_set_times(struct trawl_table *table, size_t row, size_t column, const struct tw_stats *of);
 void tw_set_reals(struct trawl_table *table, size_t row, size_t column,
 		  const struct tw_real_stats *of);
-/* Empty when the size of a node is not known. */
+/* Empty when the size of a node is unknown. */
 void tw_set_node(struct trawl_table *table, size_t row, size_t column, const struct trawl_job *job,
 		 int64_t rank);
 /* The group's name and ranks in two columns. */

@@ -44,7 +44,7 @@ static tw_wide waited_between(const struct work *w, uint32_t rank, uint64_t from
 }
 
 /*
- * What of a wait the late rank passes on.  Both left the last collective that they share together;
+ * What of a wait the late rank propagates.  Both left the last collective that they share together;
  * since then the late one waited `a` for others and the waiting one `b`: a - b of the difference
  * of their arrivals is that, the rest is the late rank's own doing.
  */

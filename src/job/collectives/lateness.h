@@ -1,6 +1,6 @@
 /*
  * For whom the ranks of a job wait, over all collectives that end together (tw_visit_waits()), and
- * what of it a late rank passes on: it is late because it waited for others itself.
+ * what of it a late rank propagates: it is late because it waited for others itself.
  */
 #ifndef TW_JOB_COLLECTIVES_LATENESS_H
 #define TW_JOB_COLLECTIVES_LATENESS_H
@@ -9,11 +9,11 @@
 
 struct tw_late_rank {
 	tw_wide caused_ns;	/* others waited for it, over all others */
-	tw_wide passed_ns;	/* of that: what it passed on */
+	tw_wide passed_ns;	/* of that: what it propagated */
 	tw_wide wait_ns;	/* it waited for others */
 	int64_t caused_most_ns; /* the longest that another waited for it */
 	uint64_t last;		/* collectives it came last in */
-	uint64_t passed;	/* of those: the ones in which it passed on more than half */
+	uint64_t passed;	/* of those: the ones in which it propagated more than half */
 	uint64_t count;		/* collectives it took part in */
 };
 
@@ -22,7 +22,7 @@ struct tw_lateness {
 	size_t ranks;
 	tw_wide wait_ns, dur_ns; /* of all ranks: waiting, and time of the kernels */
 	uint64_t count;		 /* collectives */
-	uint64_t unsound;	 /* collectives left out */
+	uint64_t unsound;	 /* skipped collectives */
 	tw_wide median2_ns;	 /* twice the median computing time of ranks with GPU work */
 };
 

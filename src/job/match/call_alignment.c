@@ -189,7 +189,7 @@ static void place_row(struct band *b, uint32_t other, int64_t center)
 	b->low[other] = low < -1 ? -1 : low;
 }
 
-/* Where a call's partner is by what agreed before it and behind it. */
+/* Where a call's partner is by what agreed before it and after it. */
 static void place_rows_by_ends(struct band *b)
 {
 	const struct tw_alignment *a = b->a;
@@ -271,7 +271,7 @@ static void stay_in_place(struct tw_alignment *a)
 		a->to[i] = i;
 }
 
-/* How far the end of a call is from those of the calls before and behind it that are like it. */
+/* How far the end of a call is from those of the calls before and after it that are like it. */
 static int64_t reach_of_like(const struct tw_align_side *side, uint32_t call)
 {
 	int64_t reach = INT64_MAX, apart;

@@ -28,7 +28,7 @@ static int sort_by_lane(struct tw_match_work *work)
 
 /* ---- clocks */
 
-/* Base times count where all ranks tell one. */
+/* Base times count where all ranks have one. */
 static void set_frames(struct tw_match_work *work)
 {
 	size_t r;

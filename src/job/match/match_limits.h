@@ -13,7 +13,7 @@
 enum tw_match_limits {
 	/* Ends this far apart, less the clocks' offset, agree: above all that was seen. */
 	TW_MATCH_END_NOISE_NS = 50000,
-	/* Where ends agree better than that, closer neighbours can be told apart; never below it. */
+	/* Where ends agree better than that, closer neighbours are distinct; never below it. */
 	TW_MATCH_LEAST_NOISE_NS = 5000,
 	/* So many times the median of what ends differ are taken for agreement. */
 	TW_MATCH_NOISE_WIDTH = 6,

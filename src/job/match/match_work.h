@@ -69,7 +69,7 @@ struct tw_match_work {
 
 	uint64_t *index; /* by item: its draft, as out->index_of; TW_MATCH_NONE: none yet */
 
-	uint32_t *first;      /* by rank: its first item, and the count of all behind the last */
+	uint32_t *first;      /* by rank: its first item, and the count of all after the last */
 	uint32_t *rank_of;    /* by item */
 	uint32_t *by_lane;    /* all items by lane, rank and start */
 	uint64_t *lane_first; /* by lane (from 1): where it begins there, and the end */
@@ -171,7 +171,7 @@ static inline int64_t tw_match_plus(int64_t a, int64_t b)
 	return sum;
 }
 
-/* End on the clock of its rank, base time added where all ranks tell one. */
+/* End on the clock of its rank, base time added where all ranks have one. */
 static inline int64_t tw_match_end(const struct tw_match_work *work, uint32_t item)
 {
 	return tw_match_plus(tw_match_collective(work, item)->end_ns,

@@ -21,7 +21,7 @@ static bool on_several_hosts(const struct trawl_merge *merge, int64_t asked)
 	return false;
 }
 
-/* Times of all ranks on the earliest base time, where all tell one. */
+/* Times of all ranks on the earliest base time, where all have one. */
 static void align_by_base(struct trawl_merge *merge)
 {
 	int64_t base = INT64_MAX;

@@ -1,5 +1,5 @@
 /*
- * Slices of a thread or stream nest or stand behind each other: a viewer draws nothing else.  What
+ * Slices of a thread or stream nest or stand after each other: a viewer draws nothing else.  What
  * partly overlaps goes to another lane.  An end of an arrow goes with the slice that it lies on.
  */
 #include "job/merge/rank_events.h"
@@ -7,14 +7,14 @@
 #include "base/alloc.h"
 #include "base/list.h"
 
-/* Lanes that are looked at for a slice to nest in; behind them only those that are empty count. */
+/* Lanes that are looked at for a slice to nest in; after them only those that are empty count. */
 #define NESTING_LANES 32
 /* Lanes, and tracks, that are looked at for the slice that an end of an arrow lies on. */
 #define ARROW_LANES 1024
 
 struct laying {
 	struct tw_rank_events *one;
-	/* Lanes behind the first NESTING_LANES of their place, as heaps by when they are empty. */
+	/* Lanes after the first NESTING_LANES of their place, as heaps by when they are empty. */
 	struct free_lanes {
 		uint32_t *heap;
 		size_t count, capacity;

@@ -99,7 +99,7 @@ static bool is_taken(const char *key)
 	return false;
 }
 
-/* What the trace tells of itself, for the list of ranks behind the events. */
+/* Metadata of the trace, for the list of ranks after the events. */
 static int take_about(struct trawl_merge *merge, struct tw_merged *rank,
 		      const struct trawl_trace *trace)
 {

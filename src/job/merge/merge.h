@@ -29,7 +29,7 @@ struct tw_merge_options {
 	struct tw_cluster *cluster; /* processes that merge together, NULL: this one alone */
 };
 
-/* A rank of the job, or what was left out of it, and what became of it in the merge. */
+/* A rank of the job, or a skipped one, and what became of it in the merge. */
 struct tw_merged {
 	struct tw_rank *of;    /* state READ, DAMAGED, NO_GPU: it is in the output */
 	int64_t told_rank;     /* what the trace tells once it is read, -1: nothing */
@@ -44,7 +44,7 @@ struct tw_merged {
 struct trawl_merge {
 	const struct trawl_allocator *allocator;
 	struct trawl_job job;	 /* who the ranks are; of several groups the first is merged */
-	struct tw_merged *ranks; /* by rank, then what is left out, by file */
+	struct tw_merged *ranks; /* by rank, then what is skipped, by file */
 	size_t count, file_count, rank_room;
 	int64_t world_size; /* of the ranks that were asked for; -1: not known */
 	int64_t *missing;   /* of these, those without a trace */
@@ -59,7 +59,7 @@ struct trawl_merge {
 /*
  * Merges the traces of `set`, which it takes over, into the file `path` (gzip by its name), which
  * is not there before _commit.  A file that cannot be read, or is of a rank that was there before,
- * is left out; TRAWL_ENODATA when none is left.  _release is due in any case.
+ * is skipped; TRAWL_ENODATA when none is left.  _release is due in any case.
  */
 int tw_merge_run(struct trawl_merge *merge, struct tw_rank_set *set, const char *path,
 		 const struct tw_merge_options *options, const struct trawl_allocator *allocator,

@@ -116,7 +116,7 @@ static void leave_out_rank(void *context, size_t number, const char *message)
 	write_rank(m, number, NULL, 0);
 }
 
-/* A rank, and behind it its text. */
+/* A rank, and after it its text. */
 static int take_rank(void *context, size_t number, struct tw_wire *in)
 {
 	struct tw_merging *m = context;

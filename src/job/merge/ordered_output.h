@@ -41,12 +41,12 @@ struct tw_lines {
 
 void tw_lines_init(struct tw_lines *lines, struct tw_turns *turns, size_t number,
 		   const struct trawl_allocator *allocator);
-/* Makes room for `need` bytes behind p; false when out of memory. */
+/* Makes room for `need` bytes after p; false when out of memory. */
 bool tw_lines_more(struct tw_lines *lines, size_t need);
 /* Writes what there is, when it is its turn, and hands the turn on.  To be called in any case. */
 void tw_lines_end(struct tw_lines *lines);
 
-/* Instead: adds all text to `out`, where there was no turn; out->failed tells of a failure. */
+/* Instead: adds all text to `out`, where there was no turn; out->failed is set on failure. */
 void tw_lines_take(struct tw_lines *lines, struct tw_str *out);
 
 static inline bool tw_lines_room(struct tw_lines *lines, size_t need)

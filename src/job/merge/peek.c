@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What stands in front of the events is smaller, and what stands behind them. */
+/* What stands in front of the events is smaller, and what stands after them. */
 #define HEAD_SIZE ((size_t)4 << 20)
 #define TAIL_SIZE ((size_t)1 << 20)
 
@@ -111,7 +111,7 @@ static const char *take_fields(struct tw_peek *peek, const char *p, const char *
 }
 
 /*
- * Fields behind the events, in text that begins somewhere: behind the first bracket after which
+ * Fields after the events, in text that begins somewhere: after the first bracket after which
  * there are only fields and the end of the document.
  */
 static void take_last_fields(struct tw_peek *peek, const char *text, const char *end)
@@ -146,7 +146,7 @@ static int read_head(struct tw_feed *feed, struct tw_window *window, struct traw
 	return status;
 }
 
-/* Whether the first events have pids such as "[TP00] 4242": texts with a number behind a mark. */
+/* Whether the first events have pids such as "[TP00] 4242": texts with a number after a mark. */
 static bool has_marked_pids(const char *p, const char *end)
 {
 	static const char key[] = "\"pid\"";
@@ -186,7 +186,7 @@ static int peek_head(struct tw_peek *peek, struct tw_feed *feed, struct tw_windo
 	return 0;
 }
 
-/* The last of the text, as much as may stand behind the events; `window`: what was read last. */
+/* The last of the text, as much as may stand after the events; `window`: what was read last. */
 static int peek_end(struct tw_peek *peek, struct tw_feed *feed, struct tw_window *window,
 		    struct trawl_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * What a trace tells of itself in front of its events or behind them, without reading those: the
+ * Metadata of a trace in front of its events or after them, without reading those: the
  * ranks of a merge have to be in order before the first of them is read.
  */
 #ifndef TW_JOB_MERGE_PEEK_H
@@ -11,7 +11,7 @@ struct tw_peek {
 	bool is_trace;		  /* it looks like one */
 	bool merged;		  /* it is what a merge has written */
 	bool marked;		  /* pids have marks, as where other tools merged ranks */
-	int64_t rank, world_size; /* -1: not told */
+	int64_t rank, world_size; /* -1: unknown */
 	int64_t base_time_ns;	  /* TRAWL_TIME_NONE: not told */
 	int64_t device_count;	  /* 0: not told */
 };

@@ -198,7 +198,7 @@ static void add_ranks(struct trawl_merge *merge, struct tw_rank *ranks, size_t c
 	}
 }
 
-/* Of several groups the first counts; the others are left out by name. */
+/* Of several groups the first counts; the others are skipped by name. */
 static void leave_out_group(struct trawl_merge *merge, struct trawl_job *group)
 {
 	char message[320];
@@ -245,7 +245,7 @@ static int check_output(const struct trawl_merge *merge, const char *path, struc
 		if (merge->ranks[i].of->state != TRAWL_RANK_NOT_A_TRACE &&
 		    file->device == (uint64_t)info.st_dev && file->inode == (uint64_t)info.st_ino)
 			return trawl_error_set(err, TRAWL_EUSAGE,
-					       "cannot write '%.200s': it is one of the inputs",
+					       "cannot write '%.200s': it is one of the traces",
 					       path);
 	}
 	return 0;

@@ -55,14 +55,14 @@ struct tw_merge_end {
 	uint64_t event;
 	uint32_t lane; /* TW_NOWHERE: it lies on no slice that is kept */
 	uint32_t also; /* another arrow from the same place: index of ends, TW_NOWHERE: none */
-	int64_t id;    /* -1: without its other end; left out */
+	int64_t id;    /* -1: without its other end; skipped */
 };
 
 /* What became of a rank's events. */
 struct tw_merge_counts {
 	uint64_t gpu_slices, host_slices, others, arrows;
 	uint64_t moved; /* slices on lanes of their own, since they partly overlap others */
-	uint64_t loose; /* ends of arrows that were left out, since what they join is not there */
+	uint64_t loose; /* ends of arrows that were skipped, since what they join is not there */
 };
 
 struct tw_rank_events {

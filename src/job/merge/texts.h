@@ -63,7 +63,7 @@ int64_t tw_merge_id(struct tw_merge_texts *texts, tw_code code);
 /* One that nothing else has. */
 int64_t tw_merge_fresh_id(struct tw_merge_texts *texts);
 
-/* Writes digits at p, returns behind them; room for TW_MERGE_NUMBER is there. */
+/* Writes digits at p, returns after them; room for TW_MERGE_NUMBER is there. */
 char *tw_merge_digits(char *p, int64_t value);
 /* Nanoseconds as microseconds, exact, without zeros at the end. */
 char *tw_merge_time(char *p, int64_t ns);

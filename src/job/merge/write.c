@@ -166,7 +166,7 @@ static bool find_last(struct writing *w, size_t at)
 	return true;
 }
 
-/* The arguments as they are, but for one that is left out; whether there are any. */
+/* The arguments as they are, but for one that is skipped; whether there are any. */
 static bool put_own_args(struct writing *w, uint64_t event, uint32_t left_out)
 {
 	const struct trawl_trace *trace = w->one->trace;

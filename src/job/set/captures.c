@@ -21,7 +21,7 @@ struct capture {
 	const char *path;
 	size_t stamp, stamp_end;     /* a time in the file's name; equal: there is none */
 	bool of_process;	     /* before the time stands <host>_<pid> */
-	enum trawl_rank_state state; /* before it was left out */
+	enum trawl_rank_state state; /* before it was skipped */
 };
 
 struct captures {

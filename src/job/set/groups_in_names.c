@@ -1,6 +1,6 @@
 /*
  * Replicas of one program: a server with data parallelism runs several groups of workers that are
- * the ranks 0, 1, ... of a group each, and no collective joins.  Their traces are told apart by a
+ * the ranks 0, 1, ... of a group each, and no collective joins.  Their traces differ by a
  * word of their names (dp0, dp1), or by their directories.
  */
 #include "job/set/job.h"
@@ -31,8 +31,8 @@ static size_t letters(const char *p)
 }
 
 /*
- * The next word with a number behind it, such as "dp0" or "DP-0", at p or later; NULL: none.  *end
- * is behind the number, *word_len the length of the word alone.
+ * The next word with a number after it, such as "dp0" or "DP-0", at p or later; NULL: none.  *end
+ * is after the number, *word_len the length of the word alone.
  */
 static const char *next_word(const char *p, size_t *word_len, const char **end)
 {
@@ -83,7 +83,7 @@ static void take_directory(struct named *n, const char *above, size_t depth)
 
 static int compare_values(const struct named *a, const struct named *b)
 {
-	/* Numbers behind one word: the shorter is the smaller. */
+	/* Numbers after one word: the shorter is the smaller. */
 	return TW_ORDER_BY(a, b, len) ?: (a->len ? memcmp(a->value, b->value, a->len) : 0);
 }
 

@@ -97,7 +97,7 @@ static bool read_recorded(const struct trawl_trace *trace, uint64_t event, struc
 
 /*
  * PyTorch records the rank in the group, which counts the group's list; what is beyond the list,
- * but in it, is one of the job already.  -1: it is not known.
+ * but in it, is one of the job already.  -1: it is unknown.
  */
 static int64_t rank_in_list(const struct tw_rank_list *list, int64_t rank)
 {

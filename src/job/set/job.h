@@ -41,7 +41,7 @@ struct tw_rank {
 	int64_t rank;
 	enum trawl_rank_rule rule;
 	enum trawl_rank_state state;
-	enum trawl_severity worst; /* of what is odd in the trace, TRAWL_NOTE: nothing is */
+	enum trawl_severity worst; /* of the defects of the trace, TRAWL_NOTE: none */
 	int status;	   /* enum trawl_status of what kept it from being read, 0: nothing */
 	uint32_t file;	   /* index in the set */
 	int64_t name_rank; /* what the file's name says, -1: nothing */
@@ -59,7 +59,7 @@ struct tw_rank {
 	/* These are in `texts`, "" where nothing is told. */
 	const char *host, *device_name;
 	const char *view;    /* what of the trace is looked at */
-	const char *message; /* why it is left out, or what is odd in it */
+	const char *message; /* why it is skipped, or its defects */
 
 	struct tw_pool texts;
 	struct tw_collective_kind *kinds;
@@ -89,7 +89,7 @@ struct trawl_job {
 	int64_t gpus_per_node; /* asked for, else device_count of the lowest rank, 0: unknown */
 	int64_t *missing;      /* ranks of the world, or of a recorded group, without a trace */
 	size_t missing_count;
-	bool whole; /* of trawl_job_read(): nothing is left out */
+	bool whole; /* of trawl_job_read(): nothing is skipped */
 	/* Traces whose collectives say the same rank as others', which does not count then. */
 	size_t clashes;
 	/* Ranks of which one ends before another begins, as far as times can be compared. */
@@ -99,7 +99,7 @@ struct trawl_job {
 	struct tw_unlike unlike;
 	/* Replicas of one program in one set, each with ranks of its own, are a job each. */
 	const char *group;	/* what tells this one: "dp1"; NULL: there is only one */
-	struct trawl_job *next; /* the set and what is left out are in the first */
+	struct trawl_job *next; /* the set and what is skipped are in the first */
 };
 
 /* An empty one with its pool; -1 when out of memory, _release is due either way. */

@@ -190,7 +190,7 @@ static int check_alike(const struct trawl_job *job, bool as_ranks, struct tw_str
 	return 0;
 }
 
-/* What a rank lacks is left out of the results: a part of its trace, or all of its GPU work. */
+/* What a rank lacks is missing in the results: a part of its trace, or all of its GPU work. */
 static bool is_whole(const struct trawl_job *job, const struct tw_job_rules *rules)
 {
 	size_t i;

@@ -6,7 +6,7 @@
 #include "text/str.h"
 
 struct tw_job_rules {
-	bool strict;	   /* whatever is odd in a trace is refused */
+	bool strict;	   /* any defect of a trace is refused */
 	bool quiet;	   /* nothing is told but what is refused */
 	bool as_ranks;	   /* also traces that do not look like ranks of one job */
 	bool all_groups;   /* all jobs of several groups are looked at, not the first alone */
@@ -15,7 +15,7 @@ struct tw_job_rules {
 };
 
 /*
- * *whole is false where a rank or a part of one is left out.  Notes as tw_str_note() adds them.
+ * *whole is false where a rank or a part of one is skipped.  Notes as tw_str_note() adds them.
  * TRAWL_EFORMAT: the traces are refused.
  */
 int tw_job_check(const struct trawl_job *job, const struct tw_job_rules *rules,

@@ -9,7 +9,7 @@
 struct tw_load_options {
 	unsigned threads;   /* 0: one a core */
 	int64_t max_memory; /* bytes for traces that are held at once; 0: half of what there is */
-	int64_t gpus_per_node;			   /* 0: as the traces tell */
+	int64_t gpus_per_node;			   /* 0: from the traces */
 	size_t block_size;			   /* of reading, 0: the default */
 	const struct trawl_report_options *report; /* view and so on; NULL: defaults */
 	bool who_only; /* no more than who each is: ranks without work, collectives and tables */

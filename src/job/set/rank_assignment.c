@@ -16,7 +16,7 @@
 #define MOST_RANKS (INT64_C(1) << 24)
 
 /*
- * What a trace says itself, else its collectives, else its name.  Of what is left out, the name
+ * What a trace says itself, else its collectives, else its name.  Of what is skipped, the name
  * says it at the most.
  */
 static void number_rank(struct tw_rank *rank, bool recorded)
@@ -316,7 +316,7 @@ static int add_missing(struct rank_numbers *missing, const struct trawl_job *job
 	return add_number(missing, rank);
 }
 
-/* Expected are all ranks of the world, and those behind it that groups name. */
+/* Expected are all ranks of the world, and those after it that groups name. */
 static int list_missing(struct rank_numbers *missing, const struct trawl_job *job,
 			const struct rank_numbers *members)
 {
@@ -482,7 +482,7 @@ static int settle_numbers(struct trawl_job *job, struct tw_rank *ranks, size_t c
 	return failed ? -1 : 0;
 }
 
-/* All files' ranks behind each other; *ranks takes them over. */
+/* All files' ranks after each other; *ranks takes them over. */
 static int join_files(const struct trawl_job *job, struct tw_file_ranks *files,
 		      struct tw_rank **ranks, size_t *count)
 {

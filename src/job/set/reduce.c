@@ -23,7 +23,7 @@ struct reduction {
 	struct tw_str scratch;
 };
 
-/* ---- what a trace tells of itself */
+/* ---- metadata of a trace */
 
 static int take_facts(struct tw_rank *rank, const struct trawl_trace *trace)
 {
@@ -66,7 +66,7 @@ static void take_steps(struct tw_rank *rank, const struct trawl_trace *trace)
 	}
 }
 
-/* What is odd in the trace: the worst kind, and how many more. */
+/* Defects of the trace: the worst kind, and how many more. */
 static void take_defects(struct tw_rank *rank, const struct trawl_report *report)
 {
 	struct trawl_defect worst = trawl_report_defect(report, 0);

@@ -205,7 +205,7 @@ static int add_entry(struct tw_rank_set *set, FTS *walk, FTSENT *entry, struct t
 			       add_file(set, entry->fts_path, entry->fts_statp, false, err) :
 			       0;
 	case FTS_DNR:
-		/* One below is left out as a trace that cannot be read is, by whoever tries. */
+		/* One below is skipped as a trace that cannot be read is, by whoever tries. */
 		if (entry->fts_level)
 			return add_file(set, entry->fts_path, entry->fts_statp, false, err);
 		return trawl_error_set(err, TRAWL_EIO, "cannot read directory '%s': %s",

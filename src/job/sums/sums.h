@@ -1,6 +1,6 @@
 /*
  * Tables of the ranks' reports, summed over the ranks: a row for each key that a rank has, with
- * how many ranks have it, mean, median, least and most of what was measured over these ranks, the
+ * how many ranks have it, mean, median, min and max of what was measured over these ranks, the
  * slowest of them, and totals.  Columns say what they are of that (enum trawl_over_ranks).
  *
  * A row or a cell that a rank lacks does not count; it is not 0.  Sums, and the least, most and

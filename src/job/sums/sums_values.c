@@ -43,7 +43,7 @@ static void fold_real(struct fold *fold, enum trawl_over_ranks role, double valu
 		fold->real += value;
 }
 
-/* A sum that fits no cell is not known. */
+/* A sum that fits no cell is unknown. */
 static void add_value(struct tw_sum_values *values, const struct fold *fold, uint32_t source)
 {
 	if (!fold->rows || !tw_wide_fits(fold->integer) || isnan(fold->real))

@@ -36,7 +36,7 @@ struct trawl_job_report {
 struct tw_job_wanted {
 	const struct tw_ranks_table *const *tables; /* NULL: all that have something to say */
 	size_t count;
-	size_t more; /* room for as many of another kind behind them */
+	size_t more; /* room for as many of another kind after them */
 };
 
 /* Matches collectives, measures clocks, makes tables; _release is due in any case. */

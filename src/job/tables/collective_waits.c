@@ -1,4 +1,4 @@
-/* Who waits for whom: pairs of ranks, over the collectives that end together. */
+/* Waits by pair of ranks, over the collectives that end together. */
 #include "job/collectives/syncing.h"
 #include "job/tables/tables.h"
 
@@ -41,7 +41,7 @@ struct wait {
 
 struct work {
 	const struct tw_ranks_input *in;
-	uint64_t unsound; /* collectives left out */
+	uint64_t unsound; /* skipped collectives */
 	struct tw_groups pairs;
 };
 

@@ -1,5 +1,5 @@
 /*
- * all_to_allv: a row each, with what each rank sent and received behind.
+ * all_to_allv: one row each, then what each rank sent and received.
  * Source: TraceLens.
  */
 #include "job/collectives/exchange.h"
@@ -95,7 +95,7 @@ static const struct trawl_column size_columns[SIZES] = {
 		TW_TEXT("Out split size", 14, "elements received from each rank of the group"),
 };
 
-/* Of each rank, behind those of all. */
+/* Of each rank, after those of all. */
 enum { R_START_SKEW, R_END_SKEW, SKEWS };
 
 static const struct trawl_column skew_columns[SKEWS] = {

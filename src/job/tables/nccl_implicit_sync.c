@@ -1,5 +1,5 @@
 /*
- * Collectives that make ranks wait for each other: a row each, with what each rank did behind.
+ * Synchronizing collectives: one row each, then the columns of each rank.
  * Source: TraceLens.
  */
 #include "job/collectives/syncing.h"

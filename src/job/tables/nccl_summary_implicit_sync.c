@@ -80,7 +80,7 @@ struct sum {
 
 struct work {
 	const struct tw_ranks_input *in;
-	uint64_t unsound; /* collectives left out */
+	uint64_t unsound; /* skipped collectives */
 	struct tw_pool texts;
 	struct tw_groups groups;
 	uint32_t *of;	       /* by collective that counts: its group */

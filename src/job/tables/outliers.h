@@ -1,4 +1,4 @@
-/* Ranks that stand out: a part of their timeline is longer than that of the others. */
+/* Outlier ranks: a part of their timeline is longer than that of the others. */
 #ifndef TW_JOB_TABLES_OUTLIERS_H
 #define TW_JOB_TABLES_OUTLIERS_H
 

@@ -1,4 +1,4 @@
-/* The ranks of a job: which trace is which, how that is known, and what was left out. */
+/* The ranks of a job: which trace is which, how that is known, and what was skipped. */
 #include "job/tables/tables.h"
 
 #include <string.h>

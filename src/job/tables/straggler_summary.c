@@ -60,7 +60,7 @@ struct waits {
 
 struct work {
 	const struct tw_ranks_input *in;
-	uint64_t unsound; /* collectives left out */
+	uint64_t unsound; /* skipped collectives */
 	struct waits *of; /* by index of the rank */
 };
 

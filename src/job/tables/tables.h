@@ -7,7 +7,7 @@
 struct tw_ranks_table {
 	struct tw_table_spec table;
 	/*
-	 * Fills the table; what it takes from in->allocator is given back behind it. 0 or
+	 * Fills the table; what it takes from in->allocator is given back after it. 0 or
 	 * TRAWL_ENOMEM.
 	 */
 	int (*fill)(const struct tw_ranks_input *in, struct trawl_table *table);

@@ -54,7 +54,7 @@ struct work {
 	size_t used;
 	uint8_t *named; /* by index of the rank: a straggler */
 	size_t stragglers;
-	tw_wide own_ns; /* waiting less what was passed on */
+	tw_wide own_ns; /* waiting less what was propagated */
 	int64_t *values;
 	struct tw_pool texts;
 	struct tw_groups kinds;

@@ -11,7 +11,7 @@
 
 /*
  * Of process 0, or of one alone: as tw_job_load().  A process that is lost or runs out of memory
- * costs its files: they are left out, as unreadable.
+ * costs its files: they are skipped, as unreadable.
  */
 int tw_job_gather(struct trawl_job *job, struct tw_rank_set *set,
 		  const struct tw_load_options *options, struct tw_cluster *cluster,

@@ -8,7 +8,7 @@
 #include "job/set/job.h"
 #include "job/transport/wire.h"
 
-/* Appends a rank, which stays as it is; out->failed tells of a failure. */
+/* Appends a rank, which stays as it is; out->failed is set on failure. */
 void tw_rank_pack(struct tw_rank *rank, struct tw_str *out);
 
 /*

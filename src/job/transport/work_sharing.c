@@ -88,7 +88,7 @@ void tw_pass_file(struct tw_wire *wire, struct tw_rank_file *file)
 
 struct sharing {
 	const struct tw_shared_work *work;
-	bool *there; /* by item, also of those left out */
+	bool *there; /* by item, also of those skipped */
 	size_t next; /* the first item that others have and is not there */
 	struct other {
 		size_t pending; /* items that it has not sent */

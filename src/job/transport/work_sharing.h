@@ -31,7 +31,7 @@ struct tw_shared_work {
 	const uint32_t *owner; /* by item: its process */
 	enum tw_task task;
 	bool in_order;	  /* letters are taken in the order of their items */
-	const char *lost; /* behind "process 2 of 4": what is said of items of a lost one */
+	const char *lost; /* after "process 2 of 4": what is said of items of a lost one */
 
 	/* All of these with `context`. */
 	void *context;

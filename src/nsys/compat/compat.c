@@ -1,7 +1,7 @@
 /*
  * The numbers of the scripts that these queries come from, so that results of then and now can be
  * compared: their processes, windows, innermost ranges (256 looked at), kernels that cross an edge
- * left out, a kernel counted for each call with its id.  What they have no answer to is a failure.
+ * skipped, a kernel counted for each call with its id.  What they have no answer to is a failure.
  */
 #include "nsys/tables.h"
 

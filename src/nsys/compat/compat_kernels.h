@@ -1,6 +1,6 @@
 /*
  * Kernels as the original scripts count them: those that lie in the window of their process,
- * edges included, on streams that are told apart by their number alone.
+ * edges included, on streams that are distinguished by their number alone.
  */
 #ifndef TW_NSYS_COMPAT_COMPAT_KERNELS_H
 #define TW_NSYS_COMPAT_COMPAT_KERNELS_H
