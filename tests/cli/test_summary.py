@@ -84,9 +84,9 @@ class Roofline(Case):
         """Over 110 % of the bandwidth is wrong, over 100 % is named, what is below is not."""
         path = self.additions(99.9, 100.1, 109.9, 110.1)
         wrong = (r"1 row of unified_perf_summary over 110 % of the roofline, up to 110\.1 %: "
-                 r"aten::add \(row 4\) 110\.1 %; ")
-        little = (r"2 rows of unified_perf_summary at 100 to 110 %: aten::add \(row 2\) 100\.1 %, "
-                  r"aten::add \(row 3\) 109\.9 %")
+                 r"aten::add \(row 4\) 110\.1 % \(")
+        little = (r"2 rows of unified_perf_summary at 100 to 110 % of the roofline: aten::add "
+                  r"\(row 2\) 100\.1 %, aten::add \(row 3\) 109\.9 %")
         for form in ("table", "json", "markdown"):
             rep = report(path, self.tmp / form, "--platform", "MI300X", "--format", form,
                          xlsx=form == "table")
@@ -103,7 +103,8 @@ class Roofline(Case):
 
     def test_only_little_over(self):
         rep = self.report(self.additions(109.9).read_bytes(), "--platform", "MI300X")
-        self.assertRegex(rep.out, r"(?m)^1 row of unified_perf_summary at 100 to 110 %: aten::add")
+        self.assertRegex(rep.out, r"(?m)^1 row of unified_perf_summary at 100 to 110 % of the "
+                         "roofline: aten::add")
         self.assertNotIn("over 110", rep.out)
 
     def test_over_the_bandwidth_without_a_peak(self):
@@ -111,7 +112,7 @@ class Roofline(Case):
         own = self.write(json.dumps({"name": "own", "mem_bw_gbps": self.PEAKS[0]}), "own.json")
         rep = report(self.additions(105), self.tmp / "out", "--platform", own)
         self.assertExit(rep, 0)
-        self.assertRegex(rep.out, r"at 100 to 110 %: aten::add \(row 1\) 105\.0 %")
+        self.assertRegex(rep.out, r"at 100 to 110 % of the roofline: aten::add \(row 1\) 105\.0 %")
 
 
 if __name__ == "__main__":
