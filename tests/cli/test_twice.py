@@ -189,7 +189,7 @@ class Twice(Case):
             self.assertExit(twice, 0)
             self.assertGreater(len(once.out.splitlines()), 2)
             self.assertEqual(once.out, twice.out, query)
-        self.assertIn("764 kernels in the windows recorded twice",
+        self.assertIn("764 duplicate kernel records in the windows",
                       trawl("nsys", "streams", "--start", "0", "--end", "1000000000000", path).out)
         self.assertIn("652 ranges recorded twice", trawl("nsys", "ranges", path).out)
 

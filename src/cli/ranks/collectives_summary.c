@@ -21,7 +21,7 @@ static const struct cli_part of_timeline[] = {
 	{ TW_COL_TIME_MS_MEDIAN, "median" },
 	{ TW_COL_TIME_MS_MIN, "min" },
 	{ TW_COL_TIME_MS_MAX, "max" },
-	{ TW_COL_SLOWEST_RANK, "rank of max" },
+	{ TW_COL_SLOWEST_RANK, "max on rank" },
 };
 
 static const struct cli_part of_collectives[] = {

@@ -12,7 +12,7 @@
 
 static const struct cli_part of_stragglers[] = {
 	{ "rank", "rank" },
-	{ TW_COL_TIMES_LAST, "times last" },
+	{ TW_COL_TIMES_LAST, TW_COL_TIMES_LAST },
 	{ "collectives", "of" },
 	{ TW_COL_CAUSED_WAIT_US, "wait caused" },
 	{ TW_COL_CAUSED_WAIT_PERCENT, "share of all wait" },

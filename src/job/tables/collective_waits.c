@@ -10,7 +10,7 @@
 enum { WAITING, LATE, TIMES, TOTAL, MEAN, LARGEST, LARGEST_ID, SAME_NODE };
 
 static const struct trawl_column columns[] = {
-	[WAITING] = TW_INTEGER(TW_COL_WAITING_RANK, 8, "waiting rank", .values = ">=0"),
+	[WAITING] = TW_INTEGER(TW_COL_WAITING_RANK, 8, "rank that waits", .values = ">=0"),
 	[LATE] = TW_INTEGER(TW_COL_LATE_RANK, 8,
 			    "rank it waits for: the last to start; lowest of equals",
 			    .values = ">=0"),

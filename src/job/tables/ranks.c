@@ -48,8 +48,8 @@ static const struct trawl_column columns[] = {
 		TW_INTEGER("last step", 8, "last profiler step in the trace", .values = ">=0"),
 	[EVENTS] = TW_INTEGER("events", 10, "events of the trace", .values = ">=0"),
 	[GPU_EVENTS] = TW_INTEGER("GPU events", 10, "kernels, copies and fills", .values = ">=0"),
-	[COLLECTIVES] =
-		TW_INTEGER("communication kernels", 10, "communication kernels", .values = ">=0"),
+	[COLLECTIVES] = TW_INTEGER("communication kernels", 10,
+				   "kernels of collectives and transfers", .values = ">=0"),
 	[FIRST] = TW_US("first GPU start (us)", 18, "clock of the trace"),
 	[LAST] = TW_US("last GPU end (us)", 18, "clock of the trace"),
 	[BASE] = TW_NS("base time (ns)", 20, "base time of the trace's timestamps"),
