@@ -411,6 +411,7 @@ struct result {
 	struct trawl_column *columns;
 	size_t count;
 	struct trawl_table *table;
+	struct tw_str text; /* of a cell */
 };
 
 /* Where a column of a report's table goes; 0: nowhere. */
@@ -424,59 +425,26 @@ static size_t place_of(const struct result *r, const struct sheet *sheet, size_t
 	return 0;
 }
 
-/* A column holds cells of another one too: as text, unless they are of one type. */
-static void admit(struct trawl_column *column, const struct trawl_column *other)
-{
-	if (!column->unit) {
-		column->type = other->type;
-		column->scale = other->scale;
-		column->unit = "";
-	} else if (column->type != other->type || column->scale != other->scale) {
-		column->type = TRAWL_COLUMN_ID;
-	}
-}
-
 static void declare(struct result *r, const char *const *headers)
 {
-	size_t i, k;
+	size_t i;
 
 	memcpy(r->columns, tw_variance_columns, FIRST * sizeof(*r->columns));
 	memcpy(r->columns + r->count - LAST, tw_variance_columns + FIRST,
 	       LAST * sizeof(*r->columns));
 	for (i = FIRST; i < r->count - LAST; i++)
-		r->columns[i] = (struct trawl_column){ .header = headers[i - FIRST] };
-	r->columns[TW_VARIANCE_MIN].unit = r->columns[TW_VARIANCE_MAX].unit = NULL;
-	for (i = 0; i < r->v->sheet_count; i++) {
-		const struct sheet *sheet = &r->v->sheets[i];
-
-		admit(&r->columns[TW_VARIANCE_MIN],
-		      trawl_table_column(sheet->gemm, sheet->place.min));
-		admit(&r->columns[TW_VARIANCE_MAX],
-		      trawl_table_column(sheet->gemm, sheet->place.max));
-		for (k = 0; k < trawl_table_columns(sheet->gemm); k++) {
-			size_t to = place_of(r, sheet, k);
-
-			if (to)
-				admit(&r->columns[to], trawl_table_column(sheet->gemm, k));
-		}
-	}
-	/* Some may be of the instances. */
-	if (r->columns[TW_VARIANCE_MIN].type != TRAWL_COLUMN_REAL)
-		r->columns[TW_VARIANCE_MIN].type = TRAWL_COLUMN_ID;
+		r->columns[i] = (struct trawl_column){ .header = headers[i - FIRST],
+						       .type = TRAWL_COLUMN_ID,
+						       .unit = "" };
+	/* As reports write them, too. */
+	r->columns[TW_VARIANCE_MIN].type = r->columns[TW_VARIANCE_MAX].type = TRAWL_COLUMN_ID;
 }
 
-static void set_min(struct result *r, size_t row, double us)
+static void set_min(struct result *r, size_t row, int64_t ns)
 {
-	struct tw_str text;
-
-	if (r->columns[TW_VARIANCE_MIN].type == TRAWL_COLUMN_REAL) {
-		tw_table_set_real(r->table, row, TW_VARIANCE_MIN, us);
-		return;
-	}
-	tw_str_init(&text, trawl_allocator_default());
-	tw_str_add_real(&text, us);
-	tw_table_set_text(r->table, row, TW_VARIANCE_MIN, text.ptr, text.len);
-	tw_str_release(&text);
+	tw_str_clear(&r->text);
+	tw_str_add_decimal(&r->text, ns, 3);
+	tw_table_set_text(r->table, row, TW_VARIANCE_MIN, r->text.ptr, r->text.len);
 }
 
 static void fill_row(struct result *r, size_t number)
@@ -494,7 +462,7 @@ static void fill_row(struct result *r, size_t number)
 		tw_table_copy_cell(r->table, number, TW_VARIANCE_MIN, sheet->gemm, row->at,
 				   sheet->place.min);
 	else
-		set_min(r, number, (double)row->min_ns / 1000);
+		set_min(r, number, row->min_ns);
 	tw_table_copy_cell(r->table, number, TW_VARIANCE_MAX, sheet->gemm, row->at,
 			   sheet->place.max);
 	tw_table_set_real(r->table, number, TW_VARIANCE_DIFF, row->diff_us);
@@ -526,9 +494,15 @@ int tw_variance_finish(struct tw_variance *v, struct trawl_table **out, struct t
 	declare(&r, headers);
 	spec.columns = r.columns;
 	spec.column_count = r.count;
+	tw_str_init(&r.text, v->allocator);
 	r.table = tw_table_new_owning(&spec, v->allocator);
 	for (i = 0; r.table && i < v->count; i++)
 		fill_row(&r, i);
 	*out = tw_table_finished(r.table);
+	if (r.text.failed) {
+		tw_table_free(*out);
+		*out = NULL;
+	}
+	tw_str_release(&r.text);
 	return *out ? 0 : tw_no_memory(err);
 }
