@@ -8,7 +8,8 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import (BUILD, ROOT, Case, NCCL, document, kernel, launch, op, read_csv, trawl)
+from support import (BUILD, ROOT, Case, NCCL, document, kernel, launch, op, read_csv, tracegen,
+                     trawl)
 
 TIMES = {(256, 28): 100, (256, 56): 90, (512, 28): 95, (512, 56): 80}
 
@@ -149,6 +150,10 @@ class Sweep(Case):
         for stage in ("report", "merge", "all"):
             result = self.run_on(stage, place, codes=(3,))
             self.assertIn("rank1/trace_step9.json: left out", result.err)
+        shutil.copy(bad, place / "256thread/nccl_28channels/torch_profiler/rank0" / bad.name)
+        for stage in ("merge", "all"):
+            result = self.run_on(stage, place, codes=(3,))
+            self.assertIn("256thread_28ch: no merged timeline: ", result.err)
 
     def test_damaged_trace_does_not_win(self):
         """What is shorter since the end of a trace is lost counts in no time."""
@@ -249,6 +254,21 @@ class Sweep(Case):
         self.run_on("report", place)
         reports = place / "tracelens_analysis/256thread/individual_reports"
         self.assertEqual(len(list(reports.iterdir())), 11)
+
+    def test_clocks_that_differ_are_told(self):
+        """Unless it was asked for that they are aligned."""
+        made, place = self.tmp / "skewed_job", self.tmp / "skewed"
+        subprocess.run([str(tracegen()), "--kind", "infer", "--ranks", "2", "--steps", "2",
+                        "--seed", "7", "--clock-skew-us", "700", "-o", made], check=True,
+                       capture_output=True)
+        for rank in range(2):
+            to = place / f"256thread/nccl_28channels/torch_profiler/rank{rank}"
+            to.mkdir(parents=True)
+            shutil.move(next(made.glob(f"rank{rank}*")), to / "trace.json")
+        told = "256thread_28ch: by the ends of collectives the clocks of its ranks differ"
+        self.assertIn(told, self.run_on("report", place).err)
+        for how in ("collectives", "none"):
+            self.assertNotIn(told, self.run_on("report", place, "--align", how).err)
 
     def test_filters(self):
         place, out = self.sweep(), self.tmp / "out"

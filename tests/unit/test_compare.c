@@ -250,6 +250,7 @@ static void configurations_by_their_ratios(void **state)
 	t = tw_changes_part(&c, "total_time");
 	assert_int_equal(c.common, 2);
 	assert_true(fabs(t->ratio - 1) < 1e-12);
+	assert_int_equal(t->paired, 2);
 	assert_int_equal(t->better, 1);
 	assert_int_equal(t->worse, 1);
 	assert_int_equal(t->worst_config, 1);
@@ -288,6 +289,8 @@ static void the_worst_configuration(void **state)
 		add_total(&s, 1, 512, 0, cases[i].test[1]);
 		changes_of(&s, &c);
 		assert_int_equal(tw_changes_part(&c, "total_time")->worst_config, cases[i].worst);
+		assert_int_equal(tw_changes_part(&c, "total_time")->slower,
+				 (cases[i].test[0] > 100) + (cases[i].test[1] > 200));
 		release(&s, &c);
 	}
 }
@@ -446,6 +449,35 @@ static void collectives_by_call(void **state)
 	release(&s, &c);
 }
 
+/* A collective whose type is not told. */
+static void what_is_not_told_of_a_collective_is_missing(void **state)
+{
+	const struct tw_compared_side sides[2] = { { "a", "ranks", "a", 1, "0" },
+						   { "b", "ranks", "b", 1, "0" } };
+	const struct tw_sample_place places[2] = { { 0, -1, -1, "", 0 }, { 1, -1, -1, "", 0 } };
+	struct trawl_table *tables[TW_COMPARE_TABLES];
+	const struct trawl_table *collectives;
+	struct tw_samples s;
+	struct tw_changes c;
+	size_t i;
+
+	init(&s);
+	for (i = 0; i < 2; i++)
+		tw_samples_add(&s, &places[i], TW_COLLECTIVE_SYNC,
+			       "allreduce\x1f\x1f"
+			       "4",
+			       9000, 9);
+	changes_of(&s, &c);
+	assert_int_equal(tw_compare_tables(&c, sides, tables, &err), 0);
+	collectives = tables[TW_COLLECTIVE_CHANGES];
+	assert_true(tw_table_says(collectives, 0, 0, "allreduce"));
+	assert_int_equal(trawl_table_cell(collectives, 0, 1).state, TRAWL_CELL_MISSING);
+	assert_true(tw_table_says(collectives, 0, 2, "4"));
+	for (i = 0; i < TW_COMPARE_TABLES; i++)
+		tw_table_free(tables[i]);
+	release(&s, &c);
+}
+
 /* ---- steps */
 
 static void add_calls(struct tw_samples *s, unsigned side, int64_t threads, const char *name,
@@ -456,7 +488,7 @@ static void add_calls(struct tw_samples *s, unsigned side, int64_t threads, cons
 	tw_samples_add(s, &place, TW_KERNEL, name, 1000, calls);
 }
 
-/* Three kernels, each so often: in hundreds, so that factors are exact. */
+/* Three kernels, each so often: in hundreds, so that factors are exact; three are new. */
 static void sides_with_other_steps(void **state)
 {
 	static const struct {
@@ -472,7 +504,7 @@ static void sides_with_other_steps(void **state)
 		{ { 150, 200, 211 }, { 0, 0 }, 0 },   { { 83, 83, 83 }, { 0, 0 }, 0.83 },
 		{ { 84, 84, 84 }, { 0, 0 }, 0 },
 	};
-	static const char *const names[] = { "x", "y", "z" };
+	static const char *const names[] = { "x", "y", "z" }, *const more[] = { "u", "v", "w" };
 	struct tw_samples s;
 	struct tw_changes c;
 	size_t i, k, side;
@@ -484,6 +516,7 @@ static void sides_with_other_steps(void **state)
 		for (k = 0; k < 3; k++) {
 			add_calls(&s, 0, 256, names[k], 100);
 			add_calls(&s, 1, 512, names[k], cases[i].calls[k]);
+			add_calls(&s, 1, 512, more[k], 300);
 		}
 		for (side = 0; side < 2; side++) {
 			const struct tw_sample_place place = { side, side ? 512 : 256, 28, "", 0 };
@@ -881,6 +914,29 @@ static void one_per_cent_more_calls_are_the_same_work(void **state)
 	}
 }
 
+/* 140 letters, of which the 51st is another one: cut to 120 they differ, not to 90. */
+static void long_names_are_cut_where_they_differ(void **state)
+{
+	struct tw_samples s;
+	struct tw_changes c;
+	char names[2][141], head[52];
+	size_t i;
+
+	init(&s);
+	for (i = 0; i < 2; i++) {
+		memset(names[i], 'x', 140);
+		names[i][50] = (char)('1' + i);
+		names[i][140] = 0;
+		add(&s, 0, -1, 0, TW_KERNEL, names[i], 1000000);
+		add(&s, 1, -1, 0, TW_KERNEL, names[i], 2000000);
+	}
+	snprintf(head, sizeof(head), "%.51s", names[0]);
+	changes_of(&s, &c);
+	assert_true(is_answered(&c, head));
+	assert_false(is_answered(&c, names[0]));
+	release(&s, &c);
+}
+
 /* Computing takes 100000 more, the total so much more than that. */
 static void what_parts_leave_is_told(void **state)
 {
@@ -965,9 +1021,17 @@ static void all_rows_of_a_collective_are_one(void **state)
 	init(&s);
 	add_total(&s, 0, -1, 3, 2000000);
 	add_total(&s, 1, -1, 3, 1000000);
+	add(&s, 0, -1, 3, TW_TIMELINE_PART, "exposed_memcpy_time", 1000);
+	add(&s, 1, -1, 3, TW_TIMELINE_PART, "exposed_memcpy_time", 1000);
 	changes_of(&s, &c);
 	assert_int_equal(tw_single_tables(&c, sides, tables, &err), 0);
+	/* The longest name is not cut. */
+	assert_true(tw_table_says(tables[0], 0, 0, "GPU_exposed_memcpy_time"));
+	assert_true(trawl_table_column(tables[0], 0)->width >= strlen("GPU_exposed_memcpy_time"));
 	assert_int_equal(trawl_table_rows(tables[3]), 2);
+	assert_true(tw_table_says(tables[3], 1, 0, "broadcast"));
+	assert_true(tw_table_says(tables[3], 1, 1, "Float"));
+	assert_true(tw_table_says(tables[3], 1, 2, "4"));
 	assert_true(fabs(real_cell(tables[3], 0, "a_comm_latency_mean") - 25) < 1e-9);
 	assert_true(fabs(real_cell(tables[3], 0, "percent_change_comm_latency_mean") - 20) < 1e-9);
 	assert_true(fabs(real_cell(tables[3], 0, "a_bus bw (GB/s)_mean") - 5) < 1e-9);
@@ -980,8 +1044,8 @@ static void all_rows_of_a_collective_are_one(void **state)
 	assert_true(isnan(real_cell(tables[3], 1, "b_count")));
 	assert_null(tables[4]);
 	assert_int_equal(tw_table_cell(tables[2], 0, "rank").integer, 3);
-	assert_true(fabs(real_cell(tables[2], 0, "percent_change") - 50) < 1e-9);
-	assert_memory_equal(tw_table_cell(tables[2], 0, "status").text, "Better", 6);
+	assert_true(fabs(real_cell(tables[2], 1, "percent_change") - 50) < 1e-9);
+	assert_memory_equal(tw_table_cell(tables[2], 1, "status").text, "Better", 6);
 	for (i = 0; i < TW_SINGLE_TABLES; i++)
 		tw_table_free(tables[i]);
 	release(&s, &c);
@@ -1117,6 +1181,7 @@ int main(void)
 		cmocka_unit_test(lone_configurations_are_compared),
 		cmocka_unit_test(idle_time_follows_the_total),
 		cmocka_unit_test(collectives_by_call),
+		cmocka_unit_test(what_is_not_told_of_a_collective_is_missing),
 		cmocka_unit_test(sides_with_other_steps),
 		cmocka_unit_test(steps_of_configurations),
 		cmocka_unit_test(one_kernel_tells_no_steps),
@@ -1132,6 +1197,7 @@ int main(void)
 		cmocka_unit_test(a_million_per_cent_is_told),
 		cmocka_unit_test(a_thousand_times_the_noise_is_told),
 		cmocka_unit_test(one_per_cent_more_calls_are_the_same_work),
+		cmocka_unit_test(long_names_are_cut_where_they_differ),
 		cmocka_unit_test(what_parts_leave_is_told),
 		cmocka_unit_test(percents_are_as_long_as_they_tell),
 		cmocka_unit_test(all_rows_of_a_collective_are_one),

@@ -286,6 +286,7 @@ static void what_a_side_lacks_is_told(void **state)
 	put("b", "kernel_summary", "Kernel name\nk\n");
 	put("a", "unified_perf_summary", "name,x\nmm\n");
 	put("c", "GEMM", "name,param: M,Kernel Time (\xC2\xB5s)_sum\nmm,1,2\n");
+	put("c", "nameless", "param: M,Kernel Time (\xC2\xB5s)_sum\n1,2\n");
 	sides[0].book = open_report("a");
 	sides[1].book = open_report("b");
 	sides[2].book = open_report("c");
@@ -298,6 +299,7 @@ static void what_a_side_lacks_is_told(void **state)
 	assert_non_null(strstr(made.told.ptr, "A: no sheet 'kernel_summary'"));
 	assert_non_null(strstr(made.told.ptr, "unified_perf_summary.csv:2"));
 	assert_non_null(strstr(made.told.ptr, "A: no sheet 'GEMM'"));
+	assert_null(strstr(made.told.ptr, "nameless"));
 	free_made(&made);
 	tw_book_free(sides[0].book);
 	tw_book_free(sides[1].book);

@@ -110,6 +110,7 @@ static void a_workbook(void **state)
 	assert_int_equal(compare(&c, names, 2, &options, &err), 0);
 	assert_int_equal(trawl_comparison_write_xlsx(c, path, &tables, &err), 0);
 	assert_true(tables > 3);
+	assert_int_equal(trawl_comparison_write_xlsx(c, path, NULL, &err), 0);
 	assert_int_equal(access(path, F_OK), 0);
 	trawl_comparison_free(c);
 	unlink(path);

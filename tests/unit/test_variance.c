@@ -338,6 +338,29 @@ static void columns_in_order(void **state)
 	end(&s);
 }
 
+/* A call without recorded work counts as 0: the shortest of the others is 1 ns, or is not known. */
+static void the_shortest_call_of_the_instances(void **state)
+{
+	const struct trawl_table *gemm, *instances;
+	struct tw_variance *v = tw_variance_new(5, trawl_allocator_default());
+	struct steps s;
+
+	(void)state;
+	begin(&s, trawl_allocator_default());
+	gemm = typed("Kernel Time (µs)_min,Kernel Time (µs)_max," DETAILS ",UID_first\n"
+		     "0,3,\"[{'name': 'k'}]\",5\n0,4,\"[{'name': 'k'}]\",6\n");
+	instances = typed("UID_first,min_time_ns\n6,0\n5,1\n");
+	assert_int_equal(tw_variance_add(v, 256, 28, 0, gemm, instances, &s.told, &err), 0);
+	assert_int_equal(tw_variance_finish(v, &s.table, &err), 0);
+	tw_variance_free(v);
+	assert_int_equal(trawl_table_rows(s.table), 1);
+	assert_text(&s, 0, "kernel_time_min_us", "0.001");
+	assert_text(&s, 0, "time_diff_us", "2.999");
+	assert_string_equal(told(&s), "1 of 2 rows of sheet GEMM have calls without recorded GPU "
+				      "work: how long the shortest took is not known\n");
+	end(&s);
+}
+
 static void rows_left_out(void **state)
 {
 	struct steps s;
@@ -483,7 +506,9 @@ static void calls_by_operation(void **state)
 				       "256.0,28.0,0.0,gemm,6,20,14,aten::mm,\"[[8, 16], [16, 8]]"
 				       "\",\"('float', 'float')\",8\n"
 				       "256,28,0,gemm,0.1,0.2,0.1,aten::mm,\"[[8, 16], [16, 8]]\","
-				       "\"('half', 'half')\",8\n",
+				       "\"('half', 'half')\",8\n"
+				       "256,28,0,gemm,6,20,14,aten::mm,\"[[8, 16], [16, 8]]\","
+				       "\"('half', 'half')\",4\n",
 				       0.01),
 			 0);
 	assert_string_equal(told(&s), "");
@@ -504,6 +529,8 @@ static void calls_by_operation(void **state)
 	/* At time 0, which is one. */
 	assert_text(&s, 2, "min_duration_timestamp_ms", "0.000000");
 	assert_text(&s, 2, "main_kernel", "gemm_post");
+	/* One argument differs, of the one with these times two. */
+	assert_text(&s, 3, "main_kernel", "gemm_post");
 	end(&s);
 }
 
@@ -520,7 +547,8 @@ static void calls_by_kernel(void **state)
 				       "\n"
 				       "256,28,0,gemm,4,9,5\n256,28,0,gemm,6.06,20,14\n"
 				       "256,28,0,gemm,6.061,20,14\n256,28,0,post,4,9,5\n"
-				       "256,28,0,gem,4,9,5\n256,28,0,gemm_post,,,\n",
+				       "256,28,0,gem,4,9,5\n256,28,0,gemm_post,,,\n"
+				       "256,28,0,gemm,6.0004,20,14\n256,28,0,gemm,6.0006,20,14\n",
 				       TW_LIMIT_SWEEP_TOLERANCE),
 			 0);
 	assert_text(&s, 0, "min_call_time_us", "4");
@@ -533,6 +561,9 @@ static void calls_by_kernel(void **state)
 	assert_text(&s, 4, "match_status", "none");
 	assert_text(&s, 4, "min_duration_timestamp_ms", "");
 	assert_text(&s, 5, "min_call_time_us", "0.1");
+	/* Traces have whole nanoseconds: half of one is no difference. */
+	assert_text(&s, 6, "match_status", "exact");
+	assert_text(&s, 7, "match_status", "within_tol");
 	assert_string_equal(told(&s), "256thread_28ch rank 0: 1 row without times: not in its "
 				      "trace, or there is none\n");
 	end(&s);
@@ -936,6 +967,7 @@ int main(void)
 		cmocka_unit_test(damaged_cells),
 		cmocka_unit_test(rows_by_difference),
 		cmocka_unit_test(columns_in_order),
+		cmocka_unit_test(the_shortest_call_of_the_instances),
 		cmocka_unit_test(rows_left_out),
 		cmocka_unit_test(sheets_that_are_none),
 		cmocka_unit_test(calls_by_operation),

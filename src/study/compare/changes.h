@@ -28,7 +28,7 @@ struct tw_change {
 	 */
 	bool by_call;
 	bool unranked;	       /* values are not of ranks, or of which is not known */
-	size_t slower, paired; /* ranks of both sides, and those where the test takes longer */
+	size_t paired, slower; /* ranks of both sides, and those where the test takes longer */
 	struct tw_judgement judged;
 	/* Over configurations. */
 	size_t configs;	       /* in which both sides have it */

@@ -36,9 +36,9 @@ static int64_t steps_of(const struct trawl_job *job)
 
 	for (i = 0; i < job->count; i++) {
 		const struct tw_rank *rank = &job->ranks[i];
-		int64_t its = rank->first_step < 0 ? -1 : rank->last_step - rank->first_step + 1;
+		int64_t its = rank->last_step - rank->first_step + 1;
 
-		if (its < 0 || (steps >= 0 && its != steps))
+		if (rank->first_step < 0 || (i && its != steps))
 			return -1;
 		steps = its;
 	}
