@@ -576,6 +576,60 @@ static void test_an_end_that_is_off_is_doubtful(void **state)
 	tw_job_release(&job);
 }
 
+static void add_end(struct trawl_job *job, size_t rank, double start, double end, bool gathers)
+{
+	struct call call = { start, end, ALLREDUCE };
+
+	if (gathers)
+		call.name = "_allgather_base";
+	add_call(job, rank, &call);
+}
+
+/*
+ * One of rank 1 ends so much later than that in its place, and another kind 60 us beside it, so that
+ * it is not the nearest end: it is the one in its place where it is off by less than 200 us, and by
+ * less than a fourth of what is to the next end of its kind on either rank.
+ */
+static void test_an_end_that_is_off_beside_another(void **state)
+{
+	static const struct {
+		double before, behind, beside, off; /* us */
+		bool together;
+	} cases[] = {
+		{ 2000, 2000, -60, 199, true },	 { 2000, 2000, 60, 199, true },
+		{ 2000, 2000, -60, 200, false }, { 600, 2000, -60, 149, true },
+		{ 600, 2000, -60, 150, false },	 { 2000, 600, -60, 119, true },
+		{ 2000, 600, -60, 120, false },
+	};
+	size_t c, r;
+	int i;
+
+	for (c = 0; c < LENGTH(cases); c++) {
+		uint64_t odd = cases[c].beside < 0 ? 2 : 1;
+		struct tw_matches m;
+		struct trawl_job job;
+
+		make_job(&job, 2);
+		for (r = 0; r < 2; r++) {
+			add_end(&job, r, 7000, 10000 - cases[c].before, false);
+			if (cases[c].beside < 0)
+				add_end(&job, r, 8100, 10000 + cases[c].beside, true);
+			add_end(&job, r, 8200, r ? 10000 + cases[c].off : 10000, false);
+			if (cases[c].beside > 0)
+				add_end(&job, r, 8300, 10000 + cases[c].beside, true);
+			add_end(&job, r, 8400, 10000 + cases[c].behind, false);
+			for (i = 10; i < 46; i++)
+				add_end(&job, r, i * 2000 - 100, i * 2000, i % 2);
+		}
+		build(&m, &job);
+		assert_sound(&m, &job);
+		assert_int_equal(m.count, cases[c].together ? 40 : 41);
+		assert_int_equal(match_of(&m, 0, odd)->count, cases[c].together ? 2 : 1);
+		tw_matches_release(&m);
+		tw_job_release(&job);
+	}
+}
+
 /* As many calls on both, all alike: the windows are a step apart, and clocks 5 ms. */
 static void test_periodic_calls_a_period_apart(void **state)
 {
@@ -984,6 +1038,7 @@ int main(void)
 		cmocka_unit_test(test_a_call_that_one_rank_lacks),
 		cmocka_unit_test(test_a_call_too_many),
 		cmocka_unit_test(test_an_end_that_is_off_is_doubtful),
+		cmocka_unit_test(test_an_end_that_is_off_beside_another),
 		cmocka_unit_test(test_periodic_calls_a_period_apart),
 		cmocka_unit_test(test_ends_that_tell_nothing),
 		cmocka_unit_test(test_kernels_that_record_nothing),
