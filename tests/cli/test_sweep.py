@@ -65,7 +65,8 @@ class Sweep(Case):
     def test_reports_lie_where_the_layout_says(self):
         place = self.sweep()
         before = self.files(place)
-        self.run_on("report", place)
+        result = self.run_on("report", place)
+        self.assertIn(": 8 reports of ranks, 4 collective reports, 4 comparisons, ", result.err)
         written = set(self.files(place)) - set(before)
         for threads, channels in TIMES:
             base = f"tracelens_analysis/{threads}thread"

@@ -902,6 +902,33 @@ static void digest_of_a_narrow_terminal(void **state)
 	end(&s);
 }
 
+/* Ten rows are shown. */
+static void digest_of_many(void **state)
+{
+	struct tw_str text, out;
+	struct steps s;
+	int rows, i;
+
+	(void)state;
+	begin(&s, trawl_allocator_default());
+	tw_str_init(&text, trawl_allocator_default());
+	tw_str_init(&out, trawl_allocator_default());
+	for (rows = 10; rows <= 11; rows++) {
+		tw_str_clear(&text);
+		tw_str_clear(&out);
+		tw_str_add_cstr(&text, STEP_HEADER ",col_name\n");
+		for (i = 1; i <= rows; i++)
+			tw_str_addf(&text, "256,28,0,k,1,3,2,op%d.\n", i);
+		tw_variance_digest(typed(text.ptr), 80, &out);
+		assert_non_null(strstr(out.ptr, "op10."));
+		assert_null(strstr(out.ptr, "op11."));
+		assert_int_equal(!!strstr(out.ptr, ", the first 10 of them\n"), rows > 10);
+	}
+	tw_str_release(&text);
+	tw_str_release(&out);
+	end(&s);
+}
+
 /* ---- memory */
 
 static int all_steps(const struct trawl_allocator *allocator)
@@ -980,6 +1007,7 @@ int main(void)
 		cmocka_unit_test(readings),
 		cmocka_unit_test(digest),
 		cmocka_unit_test(digest_of_a_narrow_terminal),
+		cmocka_unit_test(digest_of_many),
 		cmocka_unit_test(each_allocation_fails_once),
 	};
 
