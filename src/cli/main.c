@@ -50,7 +50,7 @@ static int list_commands(void)
 			      "usage: trawl COMMAND [OPTIONS] ARGUMENTS\n"
 			      "\n");
 	for (i = 0; i < COMMANDS; i++)
-		tw_str_addf(&out, "  %-9s %-10s  %s\n", commands[i]->name, commands[i]->arguments,
+		tw_str_addf(&out, "  %-11s %-10s  %s\n", commands[i]->name, commands[i]->arguments,
 			    commands[i]->summary);
 	tw_str_add_cstr(&out, "\n"
 			      "see 'trawl help COMMAND' for the options of a command\n");
