@@ -1,9 +1,9 @@
 /* Made from data/limits.tsv by tools/gen_tables.py. DO NOT EDIT. */
 
-/* % of the time of collectives, or of all waiting: below it no rank is a straggler, and propagated waits are not shown */
+/* % of communication time, or of all wait: below it no rank is a straggler, and propagated waits are not shown */
 #define TW_LIMIT_WAITS_MATTER_PERCENT 10
 
-/* % of the time of collectives: at or above it communication is waiting, below it transfers */
+/* % of communication time: at or above it communication is waiting, below it transfers */
 #define TW_LIMIT_WAITS_ARE_MOST_PERCENT 50
 
 /* ranks: max number of stragglers */
