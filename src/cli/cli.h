@@ -46,14 +46,14 @@ extern const struct cli_option cli_output_options[]; /* -o, for commands that wr
 #define CLI_OUTPUT(at) CLI_OPTIONS("Output", cli_output_options, at)
 
 /*
- * Parses a command's arguments into its state; -1 to go on, else the exit status (help shown or a
- * mistake told).  Arguments that are no options are argv[0..*count).
+ * Parses a command's arguments into its state; -1 to go on, else the exit status (help printed, or
+ * a usage error). Non-option arguments are argv[0..*count).
  */
 int cli_begin(const struct cli_command *command, void *state, int argc, char **argv, int *count);
 
 /*
- * Memory that lives as long as the program, zeroed; and text in it.  Without any left the program
- * ends, which is told.
+ * Zeroed memory, and text in it, for the life of the program. Out of memory ends the program with a
+ * message.
  */
 void *cli_alloc(size_t count, size_t size);
 char *cli_text(const char *format, ...) TRAWL_PRINTF(1, 2);
@@ -73,22 +73,22 @@ int cli_no_memory(void);
 
 /* Writes text to stdout; CLI_FAILED when that fails. */
 int cli_print(const char *text, size_t len);
-/* The same of text that was put together, and is released; told when memory was out for it. */
+/* The same for an assembled text, which is released; out of memory gives a message. */
 int cli_print_str(struct tw_str *text);
 
 /* Prints tables in the form asked for; `width` as tw_render() has it. */
 int cli_print_tables(const struct trawl_table *const *tables, size_t count, enum tw_format format,
 		     const char *schema, unsigned width);
-/* The same of one, which is freed; NULL: memory was out for it, which is told. */
+/* The same for one table, which is freed; NULL: out of memory, with a message. */
 int cli_print_table(struct trawl_table *table, enum tw_format format, const char *schema);
 
-/* A clock, for what --verbose tells. */
+/* Clock of the timings of --verbose. */
 double cli_seconds(void);
 
 /* Columns of the terminal on stdout; 100 when it is none. */
 unsigned cli_width(void);
 
-/* Bytes per read that the tests ask for through TRAWL_READ_BLOCK; 0: the default. */
+/* Bytes per read from TRAWL_READ_BLOCK (for tests); 0: default. */
 size_t cli_block_size(void);
 
 /* ---- progress.c: how far the reading of a file is, on a terminal, when it takes a while */
@@ -110,7 +110,7 @@ void cli_tell_defects(const char *path, const struct trawl_defect *defects, size
 		      const struct cli_common *common);
 /* CLI_INCOMPLETE when something was lost, else CLI_DONE. */
 int cli_defects_status(const struct trawl_defect *defects, size_t count);
-/* With --strict: the first defect or repair as a failure (told), CLI_FAILED; else CLI_DONE. */
+/* With --strict: the first defect or repair fails with a message, CLI_FAILED; else CLI_DONE. */
 int cli_strict_status(const char *path, const struct trawl_defect *defects, size_t count);
 
 /* ---- summary.c */

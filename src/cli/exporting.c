@@ -103,7 +103,7 @@ static int spawn_nsys(char *const *arguments, pid_t *pid)
 
 	if (error)
 		return error;
-	/* Results alone go to standard output; what nsys says goes where messages go. */
+	/* Standard output is for results: output of nsys goes to standard error. */
 	error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	if (!error)
 		error = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);

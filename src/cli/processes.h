@@ -20,8 +20,8 @@ int cli_together_begin(const char *command);
 int cli_together_end(int status);
 
 /*
- * In a process that is led and can do nothing for process 0 (it is of another version, or cut off):
- * says so and ends all, for what it should have done is missing.
+ * A worker process that cannot work for process 0 (other version, no connection): prints a message
+ * and ends all processes, since its part is missing.
  */
 int cli_together_fail(const struct trawl_error *err);
 

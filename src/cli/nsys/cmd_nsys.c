@@ -65,7 +65,7 @@ static bool is_readable_file(const char *path)
 	return !stat(path, &info) && S_ISREG(info.st_mode) && !access(path, R_OK);
 }
 
-/* Another kind of file: said before it is taken for a database that is damaged. */
+/* Checked before opening: otherwise it would be reported as a damaged database. */
 static int not_an_export(const char *path)
 {
 	cli_message(!strcmp(path, "-") ?
@@ -272,7 +272,7 @@ static int no_query(const struct cli_command *command, const char *name)
 	return status;
 }
 
-/* What the options say together. */
+/* Checks combinations of options. */
 static int check_options(struct nsys_command *n)
 {
 	struct trawl_report_options *o = &n->reporting.options;

@@ -48,7 +48,7 @@ static int print_ranges(const struct ranges_query *q, const struct trawl_report 
 	struct trawl_table *of = NULL;
 	int status;
 
-	/* A trace that is no export is of one rank, and may say which. */
+	/* A trace that is not an export has one rank, if recorded. */
 	if (q->rank >= 0 && !*q->pid && trawl_trace_rank(trace) != q->rank)
 		return cli_usage_error(q->command, "%s: not recorded as rank %lld",
 				       q->reporting->path, (long long)q->rank);
@@ -111,7 +111,7 @@ int cli_nsys_ranges(const struct cli_command *command, struct cli_reporting *r,
 	r->options.only = "nvtx_ranges";
 	if (q.rank < 0)
 		return report_ranges(&q);
-	/* Which process the rank is, the same export says that is reported on. */
+	/* The process of the rank is taken from the export that is reported. */
 	if (cli_export(&exported, r->path, &r->common, &err))
 		return cli_fail(&err);
 	r->path = exported.path;

@@ -28,7 +28,7 @@ static void draw_heat_map(const struct cli_reporting *r, const struct trawl_job_
 		cli_message("%s", err.message);
 }
 
-/* Files of what this job has nothing to say about. */
+/* Files of tables that this job does not have. */
 static void tell_stale(const struct cli_outputs *o, const struct trawl_job_report *t)
 {
 	static const char what[] = "run: no such table for this job";

@@ -56,7 +56,7 @@ static const struct cli_options options[] = {
 	{ 0 },
 };
 
-/* What the options say together; -1 to go on. */
+/* Checks combinations of options; -1 to go on. */
 static int check_options(struct merge_command *m)
 {
 	m->options.threads = m->common.threads;
@@ -74,7 +74,7 @@ static int check_options(struct merge_command *m)
 	return -1;
 }
 
-/* ---- what is said of it */
+/* ---- messages */
 
 /* Ranks of one file that are skipped for one reason give one message. */
 static bool says_the_same(const struct trawl_rank *rank, const struct trawl_rank *before)
@@ -137,7 +137,7 @@ static int check_strict(const struct trawl_merge *merge)
 
 /* ---- the command */
 
-/* What there is to tell comes before the file is there: --strict may refuse it. */
+/* Messages come before the file is committed: --strict may reject it. */
 static int commit_merge(struct merge_command *m, struct trawl_merge *merge, struct tw_str *notes)
 {
 	const struct trawl_table *table = trawl_merge_table(merge);

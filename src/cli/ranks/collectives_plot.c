@@ -1,4 +1,4 @@
-/* The picture of who sends how much to whom in all_to_allv. */
+/* Heat map of all_to_allv: bytes sent between ranks. */
 #include "cli/ranks/collectives.h"
 
 #include "render/charts/heat_map.h"

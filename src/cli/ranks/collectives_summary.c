@@ -1,7 +1,4 @@
-/*
- * The summary of a job that a person reads in ten seconds: which ranks, what their clocks are off,
- * what was matched, where communication waits, and for whom.
- */
+/* The summary of a job: ranks, clock offsets, matching, waits and stragglers. */
 #include "cli/ranks/collectives.h"
 #include "cli/screen.h"
 
@@ -341,7 +338,7 @@ static void add_clocks(const struct tw_ranks_input *in, struct cli_screen *s)
 	enum trawl_align align = in->clocks->align;
 	struct tw_str line;
 
-	/* No end tells anything. */
+	/* No end time gives an offset. */
 	if (!most && align == TRAWL_ALIGN_COLLECTIVES)
 		align = in->clocks->based ? TRAWL_ALIGN_BASE_TIME : TRAWL_ALIGN_NONE;
 	tw_str_init(&line, trawl_allocator_default());

@@ -37,7 +37,7 @@ void cli_add_ranks_known(struct tw_str *out, const struct trawl_job *job)
 	if (world > 0)
 		tw_str_addf(out, "of %lld ", (long long)world);
 	tw_str_addf(out, "rank%s", count == 1 && world <= 1 ? "" : "s");
-	/* The only one is 0 wherever it stands. */
+	/* A single rank without a recorded number is 0. */
 	if (count == 1 && used[TRAWL_RANK_BY_ORDER])
 		return;
 	tw_str_add_cstr(out, " (");

@@ -24,10 +24,10 @@ extern const struct cli_kind cli_align;
 	"collectives on several hosts or if clocks differ, else base-time)"
 
 /*
- * The job of the traces that the arguments lead to, with progress on a terminal; what was skipped
- * is told on stderr.  With --strict any defect of a trace fails.  The exit status, CLI_DONE
- * or CLI_INCOMPLETE; with another one there is no job (CLI_LED among them, of a process that
- * reduces for another: processes.h).
+ * The job of the traces given as arguments, with progress on a terminal; skipped traces are named
+ * on stderr. With --strict any defect of a trace fails. The exit status, CLI_DONE or
+ * CLI_INCOMPLETE; any other one means no job (CLI_LED among them, of a process that reduces for
+ * another: processes.h).
  */
 int cli_load_job(struct trawl_job **job, struct cli_ranks *ranks, const char *const *arguments,
 		 size_t count);

@@ -345,15 +345,15 @@ struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report)
 /* ---- outliers, data quality */
 
 /*
- * For whom it waits most, and how long: communication that is long because the rank waits is
- * another's doing.
+ * The rank it waits for longest, and how long: exposed communication of a waiting rank is caused by
+ * another one.
  */
 static void add_whom(const struct cli_ranks_report *report, int64_t rank, struct tw_str *out)
 {
 	const struct trawl_table *waits = trawl_job_report_find(report->of, "collective_waits");
 	size_t rows = waits ? trawl_table_rows(waits) : 0, row;
 
-	/* They stand by time, the longest first. */
+	/* Sorted by time, the longest first. */
 	for (row = 0; row < rows; row++)
 		if (tw_table_cell(waits, row, TW_COL_WAITING_RANK).integer == rank)
 			break;

@@ -1,4 +1,4 @@
-/* What a report over ranks prints: where the time goes over the ranks, and which stand out. */
+/* What a report over ranks prints: GPU time over ranks, and outlier ranks. */
 #ifndef TW_CLI_RANKS_RANKS_SUMMARY_H
 #define TW_CLI_RANKS_RANKS_SUMMARY_H
 

@@ -35,7 +35,7 @@ static int draw_plots(const struct report_command *c, const struct cli_trace_rep
 	return 0;
 }
 
-/* Files of what this trace has nothing to say about, left from an earlier report. */
+/* Files of tables that this trace does not have, from an earlier report. */
 static void tell_stale(const struct report_command *c, const struct trawl_report *report,
 		       const struct cli_outputs *o)
 {

@@ -29,7 +29,7 @@ static struct tw_slice trimmed(const char *begin, const char *end)
 	return (struct tw_slice){ begin, (size_t)(end - begin) };
 }
 
-/* Whether nothing stands at this position: empty or "-". */
+/* Whether this position is empty: nothing or "-". */
 static bool is_none(struct tw_slice text)
 {
 	return !text.len || (text.len == 1 && *text.ptr == '-');

@@ -132,7 +132,7 @@ int cli_read_trace(struct trawl_trace **trace, const char *path, const struct cl
 	return CLI_DONE;
 }
 
-/* Where there will be no report: what was odd in the trace itself, which may be why. */
+/* Without a report: defects of the trace itself, a possible reason. */
 static void tell_trace_defects(const struct cli_reporting *r, const struct trawl_trace *trace)
 {
 	size_t count;

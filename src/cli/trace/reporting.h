@@ -38,12 +38,12 @@ void cli_reporting_init(struct cli_reporting *r);
 int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *command, void *state,
 			int argc, char **argv, bool optional);
 
-/* The part of its work after the parsing: what the options say together; -1 to go on. */
+/* The part after parsing: checks combinations of options; -1 to go on. */
 int cli_reporting_view(struct cli_reporting *r, const struct cli_command *command);
 
 /*
- * Reads a trace (nsys exports it first where it is a report of Nsight Systems), with progress on a
- * terminal; `memory` NULL: the default.  CLI_DONE, or told.
+ * Reads a trace (an Nsight Systems report is exported by nsys first), with progress on a terminal;
+ * `memory` NULL: the default. CLI_DONE, or an exit status after a message.
  */
 int cli_read_trace(struct trawl_trace **trace, const char *path, const struct cli_common *common,
 		   const struct trawl_allocator *memory);
@@ -59,16 +59,16 @@ struct cli_trace_report {
 };
 
 /*
- * Reads and analyses the trace and reports its defects.  CLI_DONE, or the exit status:
- * something failed, or --strict forbids it, which is told; CLI_LED.  _end is due in any case.
+ * Reads and analyzes the trace and reports its defects. CLI_DONE, or the exit status after a
+ * message: a failure, or --strict; CLI_LED. _end is due in any case.
  */
 int cli_report_make(struct cli_trace_report *made, const struct cli_reporting *r, bool writes);
 /* The exit status of all, `status` being that of what was done with the report. */
 int cli_report_end(struct cli_trace_report *made, int status);
 
 /*
- * The standalone analysis is of one rank: of an export of several devices it has to be said which
- * one (CLI_USAGE); another trace of several is analysed with a warning, CLI_DONE.
+ * The standalone analysis needs one rank: an export of several devices needs --device (CLI_USAGE);
+ * another trace of several devices is analyzed with a warning, CLI_DONE.
  */
 int cli_one_device(const struct cli_trace_report *made);
 

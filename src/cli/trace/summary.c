@@ -184,7 +184,7 @@ static void add_lost_launches(const struct trawl_report *report, struct cli_scre
 {
 	size_t i;
 
-	/* The losses come first: records that are there, and cannot be used, are told as such. */
+	/* Losses first: unusable records are in the data quality. */
 	for (i = 0; i < trawl_report_defects(report); i++) {
 		const struct trawl_defect defect = trawl_report_defect(report, i);
 		char text[512];
@@ -357,7 +357,7 @@ static const struct tw_table_spec *top_spec(const struct trawl_report *report, b
 	return trawl_report_platform(report, NULL) ? &top_roofline_spec : &top_gpu_spec;
 }
 
-/* An export without operations: ranges, or kernels, stand in their place, for calls are none. */
+/* Exports without operators show ranges or kernels instead: API calls are not operators. */
 static bool has_no_operations(const struct trawl_report *report)
 {
 	const struct tw_analysis_input *in = tw_report_input(report);
@@ -580,7 +580,7 @@ static void add_over_roofline(const struct trawl_report *report, struct cli_scre
 	cli_add_line(s, &line, 0);
 }
 
-/* How much of the work is without figures: no model, or its arguments say nothing. */
+/* Share of rows without an estimate: no cost model, or insufficient arguments. */
 static void add_without_figures(const struct trawl_report *report, struct cli_screen *s)
 {
 	const struct trawl_table *table = trawl_report_find(report, "unified_perf_summary");

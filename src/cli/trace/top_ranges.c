@@ -81,7 +81,7 @@ static size_t list_ranges(const struct trawl_table *table, struct range *ranges)
 	return count;
 }
 
-/* Makes one of those of a name, which stand together. */
+/* Merges adjacent rows of one name. */
 static size_t add_up(struct range *ranges, size_t count)
 {
 	size_t kept = 0, i;

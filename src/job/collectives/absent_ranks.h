@@ -20,7 +20,7 @@ struct tw_absent_ranks {
 int tw_absent_ranks_build(struct tw_absent_ranks *absent,
 			  const struct tw_ranks_input *in) TRAWL_MUST_CHECK;
 
-/* "0-3, 7"; nothing when none lacks it. */
+/* "0-3, 7"; empty when no rank is missing. */
 void tw_absent_ranks_add(struct tw_absent_ranks *absent, const struct tw_match *match,
 			 struct tw_str *out);
 /* The ranks that do take part, likewise. */

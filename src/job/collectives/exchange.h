@@ -6,7 +6,7 @@
 
 #include "job/collectives/facts.h"
 
-/* Of larger jobs the pairs of ranks are not told one by one: TraceLens' limit. */
+/* Max ranks with rank-to-rank sizes: TraceLens' limit. */
 #define TW_EXCHANGE_PAIRS_RANKS 1024
 
 struct tw_exchange {

@@ -1,4 +1,7 @@
-/* What tables over ranks ask of a collective and its match, and cells that several have. */
+/*
+ * Properties of a collective and its match for tables over ranks, and cells shared by several
+ * tables.
+ */
 #ifndef TW_JOB_COLLECTIVES_FACTS_H
 #define TW_JOB_COLLECTIVES_FACTS_H
 
@@ -83,8 +86,8 @@ bool tw_match_is_shared(const struct tw_match *match);
 bool tw_match_has_copies(const struct tw_ranks_input *in, const struct tw_match *match);
 
 /*
- * The first matches of their own by the order in which ranks, then their collectives, stand:
- * visits each match once, in that order; other than 0 stops.  Source: TraceLens' order.
+ * The first matches of their own, in order of ranks, then of their collectives: visits each match
+ * once; other than 0 stops. Source: TraceLens' order.
  */
 int tw_visit_matches(const struct tw_ranks_input *in,
 		     int (*visit)(void *context, const struct tw_match *match), void *context);

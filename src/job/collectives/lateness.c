@@ -12,7 +12,7 @@ struct work {
 	int64_t *last_start; /* by match */
 };
 
-/* The member of a rank, NULL: it is none.  Members stand by rank. */
+/* The member of a rank, NULL: none. Members are sorted by rank. */
 static const struct tw_match_member *find_member(const struct tw_ranks_input *in,
 						 const struct tw_match *match, uint32_t rank)
 {

@@ -1,6 +1,6 @@
 /*
- * For whom the ranks of a job wait, over all collectives that end together (tw_visit_waits()), and
- * what of it a late rank propagates: it is late because it waited for others itself.
+ * Wait caused by each rank of a job, over all collectives that end together (tw_visit_waits()), and
+ * the propagated part: a rank is late because it waited for others itself.
  */
 #ifndef TW_JOB_COLLECTIVES_LATENESS_H
 #define TW_JOB_COLLECTIVES_LATENESS_H

@@ -27,8 +27,8 @@ static size_t find_kind(const char *kind)
 }
 
 /*
- * By the first member.  Without process groups an unnamed kernel counts too: what it does is not
- * told, that all ranks run it together is.
+ * By the first member. Without process groups an unnamed kernel counts too: its kind is unknown,
+ * but all ranks run it together.
  */
 static bool counts(const struct tw_ranks_input *in, const struct tw_match *match, const char *kind)
 {

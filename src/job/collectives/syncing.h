@@ -20,8 +20,8 @@ struct tw_sync {
 	/* Members; of several that came first the last one, of several that came last the first. */
 	uint32_t earliest, last;
 	/*
-	 * Members can be one collective: false where they were matched by order, which is in
-	 * doubt, and one had ended before another began.  Its times then say nothing.
+	 * Members can be one collective: false where they were matched by order, which is
+	 * uncertain, and one had ended before another started. Its times are then meaningless.
 	 */
 	bool sound;
 };

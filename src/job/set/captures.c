@@ -20,7 +20,7 @@ struct capture {
 	struct tw_rank *rank;
 	const char *path;
 	size_t stamp, stamp_end;     /* a time in the file's name; equal: there is none */
-	bool of_process;	     /* before the time stands <host>_<pid> */
+	bool of_process;	     /* text before the time: <host>_<pid> */
 	enum trawl_rank_state state; /* before it was skipped */
 };
 
@@ -35,7 +35,7 @@ struct captures {
 	bool went_back;
 };
 
-/* A time in the name of the file: digits with perhaps a fraction; what stands before it. */
+/* A time in the file name: digits, optionally with a fraction; and the text before it. */
 static void find_stamp(struct capture *c)
 {
 	const char *path = c->path;
@@ -110,7 +110,7 @@ static bool are_numbered(const struct capture *a, const struct capture *b)
 	return a->rank->rule != TRAWL_RANK_BY_ORDER && b->rank->rule != TRAWL_RANK_BY_ORDER;
 }
 
-/* What traces say of their process counts more than the names of their files. */
+/* The process recorded in a trace has priority over its file name. */
 static bool other_processes(const struct capture *a, const struct capture *b)
 {
 	if (a->rank->who.pid >= 0 && b->rank->who.pid >= 0)

@@ -148,7 +148,7 @@ static bool go_together(const struct tw_rank *a, const struct tw_rank *b, bool *
 
 static bool are_alike(const struct tw_rank *a, const struct tw_rank *b)
 {
-	/* Without an operator or kernel there is nothing to tell by. */
+	/* Not comparable without an operator or kernel. */
 	return !a->who.names.count || !b->who.names.count ||
 	       tw_who_alike(&a->who, &b->who) * 100 >= TW_LIMIT_RANKS_ALIKE_PERCENT;
 }

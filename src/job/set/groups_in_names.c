@@ -214,7 +214,7 @@ static bool has_duplicates(struct named *list, size_t count)
 	return false;
 }
 
-/* How many ranks a trace tells of: in its job, or in its groups. */
+/* Number of ranks recorded in a trace: of its job, or of its groups. */
 static int64_t told_ranks(const struct tw_rank *rank)
 {
 	int64_t most = rank->world_size > rank->who.recorded_world ? rank->world_size :
@@ -227,7 +227,7 @@ static int64_t told_ranks(const struct tw_rank *rank)
 	return members > most ? members : most;
 }
 
-/* Whether they ran at the same time, as far as that can be told. */
+/* Whether they ran at the same time, if known. */
 static bool are_together(const struct named *list, size_t count)
 {
 	int64_t first_ns, last_ns, latest = INT64_MIN, earliest = INT64_MAX;
@@ -243,8 +243,8 @@ static bool are_together(const struct named *list, size_t count)
 }
 
 /*
- * Whether the groups are nodes of one job: none has all ranks that they tell of, and together they
- * are no more.  Their names count in each node then.
+ * Whether the groups are nodes of one job: none has all recorded ranks, and together they are no
+ * more. Their names then count per node.
  */
 static bool are_one_job(const struct named *list, size_t count)
 {

@@ -13,7 +13,7 @@
 
 /* Names whose first events have no rank are not asked again. */
 #define TRIES 8
-/* More ranks than that agree on nothing; more groups say no more of who it is. */
+/* Limits of undecided candidates: ranks, and groups. */
 #define MOST_VOTES 64
 #define MOST_GROUPS 4096
 /* What PyTorch calls the process group of all ranks (torch/distributed/distributed_c10d.py). */
@@ -24,7 +24,7 @@ struct vote {
 	uint64_t count;
 };
 
-/* A recorded list of ranks, and what it says of the rank that was asked for last. */
+/* A recorded list of ranks, and the global rank of the last lookup. */
 struct group {
 	uint32_t text;
 	bool whole, single;
@@ -47,7 +47,7 @@ struct looking {
 	bool failed;
 };
 
-/* ---- what collectives say */
+/* ---- rank from collectives */
 
 /* Of one event: text ids, 0: not recorded. */
 struct recorded {
@@ -202,7 +202,7 @@ static void take_collective(struct looking *l, uint64_t event)
 		add_vote(l, rank);
 }
 
-/* The rank that more than half of the collectives say. */
+/* The rank of more than half of the collectives. */
 static void count_votes(struct looking *l)
 {
 	uint64_t all = 0;

@@ -11,7 +11,7 @@
 
 #define TW_SKETCH 64
 
-/* The smallest hashes of a set of texts, in order: what sets have in common can be told by them. */
+/* The smallest hashes of a set of texts, sorted: an estimate of what sets have in common. */
 struct tw_sketch {
 	uint64_t hashes[TW_SKETCH];
 	uint32_t count;
@@ -21,7 +21,7 @@ struct tw_sketch {
 struct tw_who {
 	uint32_t part;		/* of a file with several ranks, from 1; 0: the file is one */
 	bool labelled;		/* its rank is that of a label of the process */
-	int64_t recorded_rank;	/* in the job, by its collectives; -1: they do not say */
+	int64_t recorded_rank;	/* global rank from its collectives; -1: unknown */
 	int64_t recorded_world; /* ranks of the default group, -1: not recorded */
 	int64_t pid;		/* of the host process with most events, -1: none, or no number */
 	int64_t first_ns, last_ns; /* of its slices, on its clock; first_ns > last_ns: none */
@@ -39,16 +39,16 @@ int tw_who_take(struct tw_rank *rank, const struct trawl_trace *trace) TRAWL_MUS
 double tw_who_alike(const struct tw_who *a, const struct tw_who *b);
 
 /*
- * Of several captures of one process all but the last become TRAWL_RANK_CAPTURE.  `ranks` have their
- * numbers, but for those that only their order tells.  -1: out of memory, as everywhere below.
+ * Of several captures of one process all but the last become TRAWL_RANK_CAPTURE. `ranks` have their
+ * numbers, except those numbered by order. -1: out of memory, as everywhere below.
  */
 int tw_find_captures(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set,
 		     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /*
- * Where traces have the same rank and a word of their names or their directory tells groups apart
- * in which none has: the groups, from 0, in rank->group, with their names; else 0 in all, and no
- * names.  Traces of one job that have numbers within their nodes lose these.
+ * Where traces have the same rank and a word of their names or their directory splits them into
+ * groups with each rank once: the groups, from 0, in rank->group, with their names; else 0 in all,
+ * and no names. Traces of one job with numbers per node lose these.
  */
 int tw_find_groups(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set,
 		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;

@@ -88,7 +88,7 @@ struct tw_rank *tw_ranks_new(size_t count, uint32_t file, const struct tw_rank_s
 	for (i = 0; i < count && ranks; i++) {
 		failed |= tw_rank_init(&ranks[i], allocator) != 0;
 		ranks[i].file = file;
-		/* Which of its ranks it is, the name of a file of several does not say. */
+		/* The name of a file with several ranks does not identify the rank. */
 		ranks[i].name_rank = count > 1 ? -1 : set->files[file].name_rank;
 		ranks[i].who.part = count > 1 ? (uint32_t)i + 1 : 0;
 	}

@@ -44,10 +44,10 @@ struct tw_rank {
 	enum trawl_severity worst; /* of the defects of the trace, TRAWL_NOTE: none */
 	int status;	   /* enum trawl_status of what kept it from being read, 0: nothing */
 	uint32_t file;	   /* index in the set */
-	int64_t name_rank; /* what the file's name says, -1: nothing */
-	int64_t world_size, base_time_ns; /* -1, TRAWL_TIME_NONE: not told */
-	int64_t device_count;		  /* GPUs of the host, 0: not told */
-	int64_t first_step, last_step;	  /* of the profiler, -1: none are told */
+	int64_t name_rank; /* rank in the file name, -1: none */
+	int64_t world_size, base_time_ns; /* -1, TRAWL_TIME_NONE: unknown */
+	int64_t device_count;		  /* GPUs per host, 0: unknown */
+	int64_t first_step, last_step;	  /* profiler steps, -1: none recorded */
 	struct tw_who who;
 	uint32_t group;		/* of several in one set: see struct trawl_job */
 	const char *group_name; /* in `texts`; NULL: there is only one */
@@ -56,7 +56,7 @@ struct tw_rank {
 	struct tw_timeline timeline; /* of all GPU work */
 	/* Of the steps or ranges looked at: busy with what they launched, and as tw_steps_elsewhere(). */
 	int64_t launched_ns, elsewhere_ns;
-	/* These are in `texts`, "" where nothing is told. */
+	/* In `texts`, "" where unknown. */
 	const char *host, *device_name;
 	const char *view;    /* what of the trace is looked at */
 	const char *message; /* why it is skipped, or its defects */
@@ -84,13 +84,13 @@ struct trawl_job {
 	size_t count;
 	struct tw_rank *left_out; /* the other files, by file */
 	size_t left_out_count;
-	/* Largest that a trace tells, else the ranks of recorded groups; -1: neither is known. */
+	/* Largest recorded world size, else the ranks of recorded groups; -1: unknown. */
 	int64_t world_size;
 	int64_t gpus_per_node; /* asked for, else device_count of the lowest rank, 0: unknown */
 	int64_t *missing;      /* ranks of the world, or of a recorded group, without a trace */
 	size_t missing_count;
 	bool whole; /* of trawl_job_read(): nothing is skipped */
-	/* Traces whose collectives say the same rank as others', which does not count then. */
+	/* Traces with the same rank from collectives as others, which is then ignored. */
 	size_t clashes;
 	/* Ranks of which one ends before another begins, as far as times can be compared. */
 	struct tw_apart apart;
@@ -98,7 +98,7 @@ struct trawl_job {
 	bool is_unlike;
 	struct tw_unlike unlike;
 	/* Replicas of one program in one set, each with ranks of its own, are a job each. */
-	const char *group;	/* what tells this one: "dp1"; NULL: there is only one */
+	const char *group;	/* name of this group: "dp1"; NULL: only one group */
 	struct trawl_job *next; /* the set and what is skipped are in the first */
 };
 
@@ -115,7 +115,7 @@ void tw_rank_leave_out(struct tw_rank *rank, const struct tw_rank_set *set,
 		       enum trawl_rank_state state, int status, const char *message);
 /* Whether it has no part in the job. */
 bool tw_rank_is_left_out(const struct tw_rank *rank);
-/* Whether its trace tells a base time that is one. */
+/* Whether its trace has a valid base time. */
 bool tw_rank_tells_base(const struct tw_rank *rank);
 /* When its slices begin and end, on the common clock; false: it has none, or no base time. */
 bool tw_rank_span(const struct tw_rank *rank, int64_t *first_ns, int64_t *last_ns);
@@ -125,7 +125,7 @@ void tw_job_release(struct trawl_job *job);
 
 /* rank / gpus_per_node, -1: unknown */
 int64_t tw_job_node(const struct trawl_job *job, int64_t rank);
-/* Whether ranks are on several hosts, as far as names of hosts or gpus_per_node tell. */
+/* Whether ranks are on several hosts, from host names or gpus_per_node. */
 bool tw_job_several_hosts(const struct trawl_job *job);
 
 /* The text of an argument of a collective, "" when it is not recorded; *len may be NULL. */

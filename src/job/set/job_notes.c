@@ -12,7 +12,7 @@ static void note_left_out(const struct trawl_job *job, struct tw_str *notes)
 		const struct tw_rank *rank = &job->left_out[i];
 		const char *path = job->set.files[rank->file].path;
 
-		/* Those of one file that have one reason say it once. */
+		/* Ranks of one file with the same reason give one message. */
 		if (i && rank->file == rank[-1].file && !strcmp(rank->message, rank[-1].message))
 			continue;
 		tw_str_note(notes, "%s: skipped: %s", path, rank->message);

@@ -47,7 +47,7 @@ int tw_job_load(struct trawl_job *job, struct tw_rank_set *set,
 		const struct tw_load_options *options, const struct trawl_allocator *allocator,
 		struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* The same where it is up to `reduce` who reads the files: it says of each what became of it. */
+/* The same, but `reduce` reads the files and reports the result of each. */
 typedef void tw_reduce_files(void *context, const struct trawl_job *job,
 			     const struct tw_load_options *options, struct tw_file_ranks *files);
 int tw_job_load_by(struct trawl_job *job, struct tw_rank_set *set,
@@ -93,12 +93,12 @@ int tw_job_settle(struct trawl_job *job, struct tw_file_ranks *files,
 /* ---- memory, and how far it is: files are begun in their order, as far as memory goes */
 
 /*
- * Bytes of memory to count for a file while it is worked at, by what its name tells of it;
- * `tenths_of_text`: what a byte of text takes, 10 at most (docs/PERFORMANCE.md).
+ * Memory to count for a file while in work, estimated from its name; `tenths_of_text`: tenths of a
+ * byte per byte of text, 10 at most (docs/PERFORMANCE.md).
  */
 int64_t tw_rank_file_memory(const struct tw_rank_file *file, unsigned tenths_of_text);
 
-/* Half of the memory of this machine, which traces get when nothing is said. */
+/* Half of the memory of this machine: the default limit for traces. */
 int64_t tw_half_of_memory(void);
 
 struct tw_reading {

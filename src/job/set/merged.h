@@ -8,7 +8,7 @@
 /* A JSON list in which nothing is an event, such as one of metrics; a broken one may be a trace. */
 bool tw_is_other_list(const struct trawl_trace *trace);
 
-/* What is said of them where a trace of a rank is wanted. */
+/* The message where the trace of one rank is required. */
 #define TW_MERGED_TRACE "merged trace, not the trace of one rank"
 #define TW_OTHER_LIST "a JSON list without events: not a profiler trace"
 

@@ -16,8 +16,8 @@
 #define MOST_RANKS (INT64_C(1) << 24)
 
 /*
- * What a trace says itself, else its collectives, else its name.  Of what is skipped, the name
- * says it at the most.
+ * Rank from the trace, else its collectives, else its name. A skipped trace has at most that of its
+ * name.
  */
 static void number_rank(struct tw_rank *rank, bool recorded)
 {
@@ -40,7 +40,9 @@ static int compare_ranks(const void *a, const void *b)
 	const struct tw_rank *x = a, *y = b;
 	bool x_out = tw_rank_is_left_out(x), y_out = tw_rank_is_left_out(y);
 
-	/* What a trace tells itself counts more than its name, and that more than its place. */
+	/*
+	 * A rank recorded in the trace has priority over its name, and the name over its position.
+	 */
 	return TW_COMPARE(x_out, y_out)					  ?:
 		       (x_out ? 0 : TW_ORDER_BY(x, y, group, rank, rule)) ?:
 		       TW_ORDER_BY(x, y, file, who.part);
@@ -59,8 +61,7 @@ static bool has_repeated(int64_t *numbers, size_t n)
 }
 
 /*
- * Where traces of one job say ranks of their nodes, their collectives count: all say one, and each
- * another.
+ * Traces of one job with ranks of their nodes: collectives count if each has a rank, all different.
  */
 static int trust_collectives(struct tw_rank *ranks, size_t count,
 			     const struct trawl_allocator *allocator)
@@ -91,8 +92,8 @@ static int trust_collectives(struct tw_rank *ranks, size_t count,
 }
 
 /*
- * Traces of one group whose collectives say the same rank: some versions of PyTorch record 0 for
- * all.  Then names count, else their order.  `ranks` are sorted.
+ * Traces of one group with the same rank from collectives: some versions of PyTorch record 0 for
+ * all. Then names count, else their order. `ranks` are sorted.
  */
 static size_t drop_clashes(struct tw_rank *ranks, size_t count)
 {
@@ -146,7 +147,7 @@ static bool is_taken(const int64_t *taken, size_t n, int64_t number)
 	return first < n && taken[first] == number;
 }
 
-/* Surely none that is there already: a part of a file, or one that told a number of some kind. */
+/* A free number: for a part of a file, or one with another kind of number. */
 static bool is_of_its_own(const struct tw_rank *rank)
 {
 	return rank->who.part || rank->who.recorded_rank >= 0 || rank->name_rank >= 0;
@@ -284,8 +285,8 @@ static int add_members(struct rank_numbers *members, const struct trawl_job *job
 }
 
 /*
- * The size of the job: as the traces say it, else that of the default group, else that of groups
- * whose ranks are all there are up to the last.
+ * World size: recorded in the traces, else of the default group, else of groups with all ranks up
+ * to the last present.
  */
 static int64_t world_of(const struct trawl_job *job, const struct rank_numbers *members)
 {
@@ -461,7 +462,9 @@ static int settle_numbers(struct trawl_job *job, struct tw_rank *ranks, size_t c
 	bool failed = false, recorded = false;
 	size_t i;
 
-	/* Where none is recorded but 0, which some versions of PyTorch do for all, names say more. */
+	/*
+	 * If only 0 is recorded, as some versions of PyTorch do for all ranks, names have priority.
+	 */
 	for (i = 0; i < count; i++)
 		recorded |= ranks[i].who.recorded_rank > 0;
 	for (i = 0; i < count; i++)

@@ -460,7 +460,7 @@ static int reduce_trace(const struct tw_file_ranks *out, const struct trawl_trac
 	return 0;
 }
 
-/* One GPU of all is asked for; or whose each GPU is says nothing of who the trace is. */
+/* One GPU was requested; or the GPUs do not identify the rank. */
 static bool is_one(const struct ranks_of *of, const struct tw_load_options *options)
 {
 	return (options->report && options->report->device) || (options->who_only && !of->parts);

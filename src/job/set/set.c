@@ -284,13 +284,13 @@ static void free_path(const struct tw_rank_set *set, struct tw_rank_file *file)
 	file->path = NULL;
 }
 
-/* 0: it is the same file.  Where a file system numbers none, names have to tell. */
+/* 0: the same file. On file systems without file numbers names decide. */
 static int compare_identity(const struct tw_rank_file *x, const struct tw_rank_file *y)
 {
 	return TW_ORDER_BY(x, y, device, inode) ?: (x->inode ? 0 : strcmp(x->path, y->path));
 }
 
-/* Files that are one beside each other, those whose names tell a rank first. */
+/* Adjacent names of one file, those with a rank first. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct tw_rank_file *x = *(const struct tw_rank_file *const *)a;
@@ -313,8 +313,8 @@ static int no_traces(const struct tw_rank_set *set, const char *directory, struc
 }
 
 /*
- * The same file given twice, or under several names, is one file, at its first place; but names of
- * several ranks make it one for each, and then one that tells none adds nothing.
+ * A file given twice, or under several names, counts once, at its first position; names of several
+ * ranks make it one file per rank, and a name without a rank then adds nothing.
  */
 static int drop_repeated(struct tw_rank_set *set, struct trawl_error *err)
 {

@@ -1,9 +1,7 @@
 /*
- * Which traces make up a job: what directories, patterns and names on the command line lead to.
- *
- * Files stand in the order of the arguments, those of one argument in that of their names, numbers
- * in names by value.  Nothing is read here but directories; which rank a file is of is known for
- * certain once it has been read (load.h).
+ * The traces of a job: files from directories, patterns and names on the command line, in the order
+ * of the arguments, those of one argument sorted by name, numbers in names by value. Only
+ * directories are read; the rank of a file is known once the file has been read (load.h).
  */
 #ifndef TW_JOB_SET_SET_H
 #define TW_JOB_SET_SET_H
@@ -14,7 +12,7 @@
 struct tw_rank_file {
 	const char *path;
 	int64_t bytes;		/* of the file as it lies there, 0: unknown */
-	int64_t name_rank;	/* the rank that its name or directories tell, -1: none */
+	int64_t name_rank;	/* rank in its name or directories, -1: none */
 	uint64_t device, inode; /* what it is, whatever its name; only in the set as it was found */
 	bool named;		/* asked for by its very name, not found in a directory */
 };

@@ -61,7 +61,7 @@ static bool says_something(const struct trawl_table *table)
 	return table && (trawl_table_rows(table) || tw_table_spec(table)->keep_empty);
 }
 
-/* `wanted` NULL: all that say something. */
+/* `wanted` NULL: all that are not empty. */
 static int make_tables(const struct tw_ranks_input *in, const struct tw_ranks_table *const *wanted,
 		       size_t wanted_count, unsigned threads, struct trawl_table **tables,
 		       size_t *count, struct trawl_error *err)

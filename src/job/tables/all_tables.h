@@ -7,14 +7,14 @@
 extern const struct tw_ranks_table *const tw_ranks_tables[];
 extern const size_t tw_ranks_table_count;
 
-/* One of them, whole: *table stays NULL when there is nothing to say.  0 or TRAWL_ENOMEM. */
+/* One of them, complete: *table stays NULL when empty. 0 or TRAWL_ENOMEM. */
 int tw_ranks_table_make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
 			struct trawl_table **table) TRAWL_MUST_CHECK;
 
 /*
- * Makes those that have something to say: *tables has room for tw_ranks_table_count, and *count of
- * it are there.  The tables point into the job and the matches, which must outlive them.  They
- * are to be freed in any case: tw_ranks_tables_free().
+ * Makes those that are not empty: *tables has room for tw_ranks_table_count, *count is their
+ * number. The tables point into the job and the matches, which must outlive them. They are to be
+ * freed in any case: tw_ranks_tables_free().
  */
 int tw_ranks_tables_make(const struct tw_ranks_input *in, unsigned threads,
 			 struct trawl_table **tables, size_t *count,
@@ -34,7 +34,7 @@ struct trawl_job_report {
 };
 
 struct tw_job_wanted {
-	const struct tw_ranks_table *const *tables; /* NULL: all that have something to say */
+	const struct tw_ranks_table *const *tables; /* NULL: all that are not empty */
 	size_t count;
 	size_t more; /* room for as many of another kind after them */
 };

@@ -1,6 +1,6 @@
 /*
- * Collectives that one or more ranks lack, and those whose ranks record different things: the same
- * trouble of several collectives is one row.
+ * Collectives missing on one or more ranks, and those with different records: the same problem of
+ * several collectives is one row.
  */
 #include "job/collectives/absent_ranks.h"
 

@@ -33,7 +33,7 @@ enum {
 	IMBALANCE,
 	START_SKEW,
 	END_SKEW,
-	RANKS_HERE, /* columns of the ranks stand here: sizes of each, then skews of each */
+	RANKS_HERE, /* columns of the ranks: sizes of each, then skews of each */
 	SPAN = RANKS_HERE,
 	MOST_RANK,
 	MATCH,

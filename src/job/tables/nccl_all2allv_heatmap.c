@@ -1,7 +1,6 @@
 /*
- * Who sends how much to whom in all_to_allv: pairs of ranks.  Source: TraceLens, except
- * that the destination is the rank in the job, not its place in the process group, where the
- * group's ranks are recorded.
+ * all_to_allv data sent between ranks. Source: TraceLens, except that the destination is the global
+ * rank, not the index in the process group, where the group's ranks are recorded.
  */
 #include "job/collectives/exchange.h"
 

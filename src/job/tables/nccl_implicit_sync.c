@@ -34,7 +34,7 @@ enum {
 	END_SKEW,
 	BANDWIDTH,
 	BUS_BANDWIDTH,
-	RANKS_HERE, /* columns of the ranks stand here: ts and dur of each, then waits of each */
+	RANKS_HERE, /* columns of the ranks: ts and dur of each, then waits of each */
 	SPAN = RANKS_HERE,
 	LAST,
 	TRANSFER,

@@ -21,7 +21,7 @@ static const struct trawl_column columns[] = {
 		TW_PERCENT_1(TW_COL_OVER_MEDIAN_PERCENT, 10, "time above the median / median"),
 };
 
-/* What says something of a rank by itself; the other parts are made of these. */
+/* Independent parts of the timeline; the other parts are sums of these. */
 static const char *const looked_at[] = { "computation_time", "exposed_comm_time", "idle_time" };
 #define LOOKED_AT (sizeof(looked_at) / sizeof(looked_at[0]))
 static const char whole[] = "total_time";

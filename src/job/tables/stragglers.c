@@ -1,6 +1,6 @@
 /*
- * For whom the others wait, over all collectives that end together: the rank that most is waited
- * for first, with what may be the reason.
+ * Stragglers: wait caused by each rank, over all collectives that end together, the largest first,
+ * with a possible reason.
  */
 #include "job/collectives/lateness.h"
 #include "job/tables/tables.h"

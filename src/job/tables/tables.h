@@ -12,8 +12,8 @@ struct tw_ranks_table {
 	 */
 	int (*fill)(const struct tw_ranks_input *in, struct trawl_table *table);
 	/*
-	 * Instead, where the columns depend on the job: makes the table too, of `keep`; *table stays
-	 * NULL when there is nothing to say.  The spec's columns are those that it always has.
+	 * Instead, where the columns depend on the job: makes the table too, of `keep`; *table
+	 * stays NULL when empty. The spec's columns are those that it always has.
 	 */
 	int (*make)(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
 		    const struct trawl_allocator *keep, struct trawl_table **table);

@@ -1,6 +1,6 @@
 /*
- * What a job's collectives say in a few sentences: who is waited for and why, or that nobody is,
- * and whether communication is waiting or transfers.
+ * Conclusions from a job's collectives in a few sentences: straggler and reason, or none, and
+ * whether communication is mostly wait or transfer.
  */
 #include "job/collectives/exchange.h"
 #include "job/collectives/lateness.h"
@@ -100,7 +100,7 @@ static int64_t rank_at(const struct work *w, size_t place)
 	return w->in->job->ranks[w->order[place].index].rank;
 }
 
-/* A row of what `text` says, which is empty then. */
+/* A row with the text of `text`, which is cleared. */
 static void add_finding(struct work *w, const char *finding, const char *ranks, double share)
 {
 	size_t row = tw_table_add_row(w->table);
