@@ -44,9 +44,9 @@ class Analyze(Case):
         self.assertEqual(want - files, set())
         self.assertTrue(manifest["platform_guessed"])
         self.assertRegex(result.out, rf"{manifest['platform']}, from the device in the trace.*"
-                                     r"--platform names another")
+                                     r"override with --platform")
         # What is most worth changing stands last, most first.
-        said = result.out.split("most worth changing\n")[1]
+        said = result.out.split("optimization opportunities, largest estimated gain first\n")[1]
         data = json.loads((out / "priority_data.json").read_text())
         self.assertEqual(re.findall(r"^  (P\d+)\. ", said, re.M), data["most_valuable"])
         self.assertIn(str(out), result.err)
@@ -140,7 +140,7 @@ class Analyze(Case):
     def test_without_gpu_work(self):
         result = self.analyze(trace=self.write(document([op("aten::mm", 1, 5)])))
         self.assertExit(result, 0)
-        self.assertIn("platform: not known", result.out)
+        self.assertIn("platform: unknown", result.out)
 
     def test_what_was_lost(self):
         events = document(base_events()).replace("\n  ]\n", ",\n  {\"ph\": \"X\", \"cat\": \"kernel\"")

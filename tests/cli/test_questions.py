@@ -115,7 +115,7 @@ class Questions(Case):
             self.assertIn(f"{number}. {name} - {gbps / 1000:.1f} TB/s HBM, {bf16}{gb} GB\n", shown)
         others = {x.split("\t")[0] for x in (ROOT / "data/platforms.tsv").read_text().splitlines()
                   if x and x[0] != "#"} - set(FIXED)
-        listed = shown[shown.index("Others by"):shown.index("Platform (")]
+        listed = shown[shown.index("Other platforms by"):shown.index("Platform (")]
         self.assertEqual([x for x in sorted(others) if x not in listed], [])
         self.assertLessEqual(max(map(len, shown.splitlines())), 100)
 
@@ -141,7 +141,7 @@ class Questions(Case):
 
     def test_wrong_answers_are_asked_again(self):
         answers = [(0, "", "default"), (0, "-", "standard input"), (0, "/data/t.json", ""),
-                   (1, "5", "no platform '5'"), (1, "voodoo", "voodoo"), (1, "9", "9"), (1, "4", ""),
+                   (1, "5", "5"), (1, "voodoo", "voodoo"), (1, "9", "9"), (1, "4", ""),
                    (2, "-oProxyCommand=x", "dash"), (2, "node01", ""),
                    (3, "-it", "dash"), (3, "box", ""),
                    (4, "~/out", "full path"), (4, "/out", "")]

@@ -278,8 +278,8 @@ class Contents(Replay):
     def test_usage(self):
         made = self.directory([row("aten::mm", time_us=10), row("aten::addmm", time_us=20)])
         for options, status, message in (
-                (("replay",), 2, "which directory"),
-                (("replay", made, "aten::mm"), 2, "named by --ops"),
+                (("replay",), 2, "missing DIR argument"),
+                (("replay", made, "aten::mm"), 2, "name operators with --ops"),
                 (("replay", made, "--ops", "admm"), 2, "nearest: 'aten::addmm', 'aten::mm'"),
                 (("replay", self.tmp / "absent"), 1, "category_manifest.json"),
         ):
@@ -290,7 +290,7 @@ class Contents(Replay):
         self.assertFalse((made / "replay_packages").exists())
         done = trawl("replay", made)
         self.assertExit(done, 0)
-        self.assertIn("--ops names others", done.out)
+        self.assertIn("choose with --ops", done.out)
         done = trawl("replay", "--ops", "aten::mm", made, "aten::addmm", "--ops=aten::mm", "--format", "csv")
         self.assertExit(done, 0)
         self.assertEqual(done.out.count("_replay_package.zip"), 2)

@@ -83,7 +83,7 @@ class SweepPlots(Case):
             # Neither empty nor full: what differs from its neighbours is on some lines.
             drawn = sum(any(raw[y * stride + 1:(y + 1) * stride]) for y in range(height))
             self.assertTrue(height / 4 < drawn, name)
-        self.assertIn("5 pictures written to", result.err)
+        self.assertIn("5 plots written to", result.err)
 
     def test_same_bytes(self):
         self.draw(sheet(), "-j", 1)
@@ -96,7 +96,7 @@ class SweepPlots(Case):
         result = self.draw(sheet(), "--svg")
         self.assertPictures(self.out)
         self.assertPictures(self.out, ".svg")
-        self.assertIn("10 pictures", result.err)
+        self.assertIn("10 plots", result.err)
         for name, inches in SIZES.items():
             root = xml.etree.ElementTree.parse(self.out / f"{name}.svg").getroot()
             self.assertEqual(root.get("viewBox"), f"0 0 {inches[0] * 72} {inches[1] * 72}")
@@ -158,7 +158,7 @@ class SweepPlots(Case):
         self.assertNotIn("threads,512", result.out)
         self.assertIn("threads,256", result.out)
         result = self.draw(sheet(), "--channels", "99", codes=(1,))
-        self.assertOneLine(result, "no row of what was asked for", file="t.csv")
+        self.assertOneLine(result, "no row of 'FILE' is selected", file="t.csv")
 
     def test_rows_that_cannot_be_used(self):
         rows = ROWS + [("x", 28, 0, "k", 1), (256, "", 0, "k", 1), (256, 28, 1.5, "k", 1),
@@ -166,14 +166,14 @@ class SweepPlots(Case):
                        (256, 28, 0, "k", "1e300"), (256, 28, 0, "k", "<b>\x1b[31m")]
         result = self.draw(sheet(rows), codes=(3,))
         self.assertPictures(self.out)
-        left_out = [x for x in result.err.splitlines() if "left out" in x]
+        left_out = [x for x in result.err.splitlines() if "skipped" in x]
         self.assertEqual(len(left_out), 8)
         for number, line in enumerate(left_out, 8):
-            self.assertIn(f"row {number} left out", line)
+            self.assertIn(f"row {number} skipped", line)
         self.assertNotIn("\x1b", result.err)
         many = self.draw(sheet(ROWS + [("x", 1, 1, "k", 1)] * 50), codes=(3,))
-        self.assertIn("40 more rows left out", many.err)
-        self.assertEqual(many.err.count("left out"), 11)
+        self.assertIn("40 more rows skipped", many.err)
+        self.assertEqual(many.err.count("skipped"), 11)
 
     def test_other_ways_to_write_numbers(self):
         rows = [("256.0", "28", "0", "k", "1e1"), ("+512", "28", "-1", "k", "-0.5")]
@@ -189,7 +189,7 @@ class SweepPlots(Case):
             self.assertPictures(self.out)
 
     def test_nothing_to_draw(self):
-        for text, words in ((sheet([]), "has no rows"), (sheet([("x",) * 5]), "can be used"),
+        for text, words in ((sheet([]), "has no rows"), (sheet([("x",) * 5]), "no valid row"),
                             ("a,b\r\n1,2\r\n", "no column 'threads'"), ("", "no column"),
                             (HEADER + "\r\n1,2\r\n", "csv:2: number of cells")):
             result = self.draw(text, codes=(1,))

@@ -205,7 +205,7 @@ class TestDryRun(Runs):
         self.run_sweep("-c", "1", "-t", "1", "s", "--", "true")
         done = self.run_sweep("--dry-run", "-s", "-c", "1,2", "-t", "1", "s", "--", "true")
         lines = done.out.splitlines()
-        self.assertEqual(lines[0], "# has succeeded: s/1thread/nccl_1channels")
+        self.assertEqual(lines[0], "# already succeeded: s/1thread/nccl_1channels")
         self.assertTrue(lines[1].endswith(" true"))
 
 
@@ -387,7 +387,7 @@ class TestEnds(Runs):
         done = self.run_sweep("-c", "1", "-t", "1", "s", "--", "sh", "-c",
                               "setsid sleep 600 & setsid sleep 601 & echo done")
         self.assertEqual(done.rc, 0, done)
-        self.assertTrue(done.lines("2 processes were left"), done)
+        self.assertTrue(done.lines("2 processes still running"), done)
         self.assertEqual(self.marked(), [])
 
     def test_children_that_end_soon_after(self):
@@ -610,15 +610,15 @@ class TestSkip(Runs):
             self.make(channels, **files)
             skipped, done = self.skipped(channels)
             self.assertEqual(skipped, expected, files)
-            self.assertEqual(bool(done.lines("taken for done")), expected, done)
+            self.assertEqual(bool(done.lines("assumed done")), expected, done)
 
     def test_another_command_is_told(self):
         self.run_sweep("-c", "1", "-t", "1", "s", "--", "sh", "-c", "exit 0")
         skipped, done = self.skipped(1)
         self.assertTrue(skipped)
-        self.assertTrue(done.lines("another command"), done)
+        self.assertTrue(done.lines("different command"), done)
         done = self.run_sweep("-s", "-c", "1", "-t", "1", "s", "--", "sh", "-c", "exit 0")
-        self.assertFalse(done.lines("another command"), done)
+        self.assertFalse(done.lines("different command"), done)
 
     def test_without_the_option_all_is_run(self):
         for _ in range(2):
@@ -718,7 +718,7 @@ class TestPlaces(Runs):
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=30 * SLOWER)
         self.assertEqual(second.rc, 1)
-        self.assertTrue(second.lines("another 'trawl sweep run' is at work"), second)
+        self.assertTrue(second.lines("another 'trawl sweep run' is running"), second)
         self.assertFalse(self.point("s", 1, 2).exists())
 
     def test_slashes_behind(self):
@@ -729,13 +729,13 @@ class TestPlaces(Runs):
 class TestUsage(Runs):
     def test_mistakes(self):
         for args, words in (
-                (("-c", "a"), "--channels"), (("-t", "1,,2"), "--threads"), (("-c", "0"), "0 is none"),
+                (("-c", "a"), "--channels"), (("-t", "1,,2"), "--threads"), (("-c", "0"), "invalid"),
                 (("-t", "-5"), "--threads"), (("-p", "0"), "--nproc"), (("-x",), "unknown option"),
                 (("--timeout", "soon"), "--timeout"), (("--timeout", "-1"), "--timeout"),
                 (("--timeout", "1e30"), "--timeout"), (("--retries", "x"), "--retries"),
-                (("a", "b"), "one directory"), (("a", "-o", "b"), "one directory"),
-                (("-m",), "goes with --rocprof"), (("--rocprof-input", "x"), "goes with --rocprof"),
-                (("--container", "-x"), "begins with a dash"), (("s", "--"), "no command"),
+                (("a", "b"), "one sweep"), (("a", "-o", "b"), "one sweep"),
+                (("-m",), "needs --rocprof"), (("--rocprof-input", "x"), "needs --rocprof"),
+                (("--container", "-x"), "starts with a dash"), (("s", "--"), "no command"),
                 (("--skip-existing=1",), "takes no value"), (("-o", ""), "--output-dir")):
             done = self.run_sweep(*args)
             self.assertEqual(done.rc, 2, (args, done))

@@ -95,7 +95,7 @@ class Variance(Case):
                                              "max_duration_timestamp_ms")],
                          ["0", "2.050000", "2.150000"])
         self.assertRegex(self.result.out, r"heavy +1 row : several collectives")
-        self.assertRegex(self.result.out, r"pure +1 row : no collective runs meanwhile: pure comp")
+        self.assertRegex(self.result.out, r"pure +1 row : no collective overlaps: pure comp")
         self.assertRegex(self.result.out, r"mean 2\.500, median 2\.500, least 0\.000, largest 5\.0")
 
     def test_columns_of_the_pipeline(self):
@@ -233,7 +233,7 @@ class Variance(Case):
         rows = {r["rank"]: r for r in self.all_stages(place)}
         self.assertEqual(rows["0"]["overlapping_collective_count"], "0")
         self.assertEqual(rows["1"]["max_overlap_percentage"], "100")
-        self.assertRegex(self.result.out, r"blocked +1 row : collectives run in over 50 %")
+        self.assertRegex(self.result.out, r"blocked +1 row : collectives overlap more than 50 %")
 
     def test_collectives_without_arguments(self):
         place = self.sweep({(256, 28): {0: calls([4, 9]) + [
@@ -279,7 +279,7 @@ class Variance(Case):
         shutil.rmtree(place / "tracelens_analysis/256thread/collective_reports")
         rows = self.stage("overlap", place, codes=(3,))
         self.assertEqual([r["overlapping_collective_count"] for r in rows], ["", ""])
-        self.assertRegex(self.result.err, "2 of 2 rows: neither a trace nor a report tells")
+        self.assertRegex(self.result.err, "2 of 2 rows: no collectives in trace or report")
 
     def test_damaged_report(self):
         place = self.sweep({(256, 28): {0: calls([4, 9]), 1: calls([4, 9])}})
@@ -301,7 +301,7 @@ class Variance(Case):
                 place = self.sweep({(256, 28): {0: calls([4, 9]), 1: text}})
                 rows = self.stage("variance", place, codes=(3,))
                 self.assertEqual([r["rank"] for r in rows], ["0"])
-                self.assertRegex(self.result.err, "rank1/trace.json: left out")
+                self.assertRegex(self.result.err, "rank1/trace.json: skipped")
                 rows = self.stage("timestamps", place)
                 self.assertEqual(rows[0]["match_status"], "exact")
 
@@ -317,13 +317,13 @@ class Variance(Case):
                             (512, 56): {0: calls([4, 9])}})
         rows = self.stage("variance", place, codes=(3,))
         self.assertEqual(len(rows), 3)
-        self.assertRegex(self.result.err, "512thread_56ch: nothing of rank 1")
+        self.assertRegex(self.result.err, "512thread_56ch: missing rank 1")
         self.assertRegex(self.result.err, "no configuration of 256 threads and 56 channels")
 
     def test_without_products(self):
         place = self.sweep({(256, 28): {0: [kernel("k", 1, 5)], 1: [kernel("k", 1, 5)]}})
         self.stage("variance", place, codes=(1,))
-        self.assertOneLine(self.result, "no report or trace in it has rows of sheet GEMM")
+        self.assertOneLine(self.result, "no report or trace with rows of sheet GEMM")
         place = self.sweep({(256, 28): {0: calls([4, 9]), 1: [kernel("k", 1, 5)]}})
         self.assertEqual([r["rank"] for r in self.all_stages(place)], ["0"])
 
@@ -379,9 +379,9 @@ class Variance(Case):
     def test_nothing_to_read(self):
         place = self.sweep({(256, 28): {0: calls([4, 9])}})
         self.stage("timestamps", place, codes=(1,))
-        self.assertOneLine(self.result, f"{NAME}.csv is not there: 'trawl sweep variance'")
+        self.assertOneLine(self.result, f"{NAME}.csv is missing: run 'trawl sweep variance'")
         self.stage("overlap", place, codes=(1,))
-        self.assertOneLine(self.result, "'trawl sweep timestamps' makes it")
+        self.assertOneLine(self.result, "run 'trawl sweep timestamps'")
         self.stage("timestamps", place, "--input-csv", self.tmp / "gone.csv", codes=(1,))
         self.assertOneLine(self.result, file="gone.csv")
         for text in ("", "\n", "a,b\n1,2\n", "threads,channel\n1\n", '"'):
@@ -411,8 +411,8 @@ class Variance(Case):
         self.stage("timestamps", place, "--input-csv", path, "--tolerance", "0", codes=(3,))
         self.assertEqual(read_csv(self.tmp / "mine_with_timestamps.csv")[0]["match_status"],
                          "nearest")
-        self.assertIn("trawl: 1 of 6 rows: no call is within the tolerance of the report's times, the "
-                      "nearest stands for it (match_status nearest)\n", self.result.err)
+        self.assertIn("trawl: 1 of 6 rows: no call within the tolerance of the report's times: "
+                      "using the nearest (match_status nearest)\n", self.result.err)
         self.assertRegex(self.result.out, r"Found in the traces: 2 of 6 rows \(1 exact, 1 nearest\)")
         for wrong in ("x", "-1", "2", "nan", "", "0.1x"):
             self.stage("timestamps", place, "--input-csv", path, "--tolerance", wrong, codes=(2,))
@@ -447,7 +447,7 @@ class Variance(Case):
         run = place / "256thread/nccl_28channels/torch_profiler/rank0"
         shutil.copy(run / "trace.json", run / "other.json")
         row, = self.all_stages(place)
-        self.assertRegex(self.result.err, r"rank 0 has 2 traces; taken is ")
+        self.assertRegex(self.result.err, r"rank 0 has 2 traces: using ")
         self.assertEqual(row["match_status"], "exact")
         self.assertEqual(len(list(run.iterdir())), 2)
 

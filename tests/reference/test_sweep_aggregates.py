@@ -150,13 +150,13 @@ class Aggregates(Case):
         self.assertRegex(self.result.out, r"OP_01 _allgather_base BFloat16 16\.00 MB: "
                                           r"185\.856 µs 512thread_56ch")
         self.assertRegex(self.result.out, r"OP_02 .* 326\.603 µs 512thread_56ch")
-        self.assertRegex(self.result.out, r"all of them: 3\.497 ms 512thread_56ch")
+        self.assertRegex(self.result.out, r"all collectives: 3\.497 ms 512thread_56ch")
 
     def test_no_collectives(self):
         """Two ranks without any: the timeline is made, and what is not is said."""
         case = CASES / "no_collectives"
         self.aggregate(case / "out/sweep", 0)
-        self.assertRegex(self.result.err, "nccl_master_all_configs is not made")
+        self.assertRegex(self.result.err, "nccl_master_all_configs skipped")
         self.assertEqual(sorted(p.name for p in self.out.iterdir()),
                          ["gpu_timeline_all_configs_geomean.xlsx",
                           "gpu_timeline_all_configs_mean.xlsx"])

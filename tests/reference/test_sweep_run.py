@@ -97,7 +97,7 @@ class TestStub(Case):
         shutil.copytree(CASE / "out/sweep", self.tmp / "out/sweep")
         done = self.run_sweep("-c", "28,42", "-t", "256,512", "-o", "out/sweep", "-s")
         self.assertEqual(len(done.lines(r"\] .*: SKIPPED")), 4, done)
-        self.assertEqual(len(done.lines("taken for done")), 4, done)
+        self.assertEqual(len(done.lines("assumed done")), 4, done)
 
 
 if __name__ == "__main__":

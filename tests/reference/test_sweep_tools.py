@@ -104,7 +104,7 @@ class TestTrials(Case):
         self.assertEqual(done.out, expected)
         self.assertEqual(json.loads((self.tmp / "o/analysis_summary.json").read_text()),
                          json.loads((CASE / "out/analysis_summary.json").read_text()))
-        self.assertEqual([re.search(r"trial_\d+", x).group() for x in done.err.splitlines() if "left out" in x],
+        self.assertEqual([re.search(r"trial_\d+", x).group() for x in done.err.splitlines() if "skipped" in x],
                          ["trial_0003", "trial_0004"])
 
 

@@ -201,7 +201,7 @@ class Variance(Case):
                        "--output-csv", self.tmp / "sub/dir/top1.csv")
         self.assertExit(result, 3)
         self.assertRegex(result.err, "no configuration of 42 channels")
-        self.assertRegex(result.err, r"256thread_28ch: nothing of rank 1")
+        self.assertRegex(result.err, r"256thread_28ch: missing rank 1")
         self.compare_variance(read_csv(self.tmp / "sub/dir/top1.csv"),
                               read_csv(case / "out/ta/sub/dir/top1.csv"))
 

@@ -250,8 +250,8 @@ static void test_pictures(void **state)
 	assert_int_equal(count_of(out.ptr, "<img "), 1);
 	has("<img alt=\"Variance by Thread Count, &lt;/script&gt;");
 	has(" src=\"data:image/svg+xml;base64,PHN2ZyB4bWxucz0ieCIvPg==\"></figure>");
-	has("There is no picture: picture&lt;.png</p>");
-	has("There is no picture</p>");
+	has("No plot: picture&lt;.png</p>");
+	has("No plot</p>");
 	assert_int_equal(count_of(told.ptr, "\n"), 4);
 	assert_non_null(strstr(told.ptr, "/c.png' is no PNG or SVG picture\n"));
 	assert_non_null(strstr(told.ptr, "no/such/picture<.png"));

@@ -267,7 +267,7 @@ static void kernels_with_either_micro(void **state)
 		"l,,,,,,,11,1,11,,,\n");
 	assert_int_equal(trawl_table_notes(made.tables[0]), 1);
 	assert_string_equal(trawl_table_note(made.tables[0], 0),
-			    "1 rows of A have the same key as another one and are added to it");
+			    "1 rows of A have duplicate keys: added up");
 	free_made(&made);
 	tw_book_free(sides[0].book);
 	tw_book_free(sides[1].book);

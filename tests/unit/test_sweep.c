@@ -94,7 +94,7 @@ static void test_order_is_by_number(void **state)
 	assert_int_equal(sweep.points[2].ranks[0].rank, 10);
 	assert_true(sweep.incomplete);
 	assert_true(is_noted(&sweep, "no configuration of 1024 threads and 28 channels"));
-	assert_true(is_noted(&sweep, "256thread_112ch: nothing of ranks 0, 12"));
+	assert_true(is_noted(&sweep, "256thread_112ch: missing ranks 0, 12"));
 	tw_sweep_release(&sweep);
 }
 

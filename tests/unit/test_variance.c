@@ -356,8 +356,8 @@ static void the_shortest_call_of_the_instances(void **state)
 	assert_int_equal(trawl_table_rows(s.table), 1);
 	assert_text(&s, 0, "kernel_time_min_us", "0.001");
 	assert_text(&s, 0, "time_diff_us", "2.999");
-	assert_string_equal(told(&s), "1 of 2 rows of sheet GEMM have calls without recorded GPU "
-				      "work: how long the shortest took is not known\n");
+	assert_string_equal(told(&s), "1 of 2 rows of sheet GEMM have calls without GPU work: "
+				      "min call time unknown\n");
 	end(&s);
 }
 
@@ -564,8 +564,8 @@ static void calls_by_kernel(void **state)
 	/* Traces have whole nanoseconds: half of one is no difference. */
 	assert_text(&s, 6, "match_status", "exact");
 	assert_text(&s, 7, "match_status", "within_tol");
-	assert_string_equal(told(&s), "256thread_28ch rank 0: 1 row without times: not in its "
-				      "trace, or there is none\n");
+	assert_string_equal(told(&s), "256thread_28ch rank 0: 1 row without times: not in the "
+				      "trace, or no trace\n");
 	end(&s);
 }
 
@@ -591,9 +591,9 @@ static void rows_without_calls(void **state)
 	assert_text(&s, 1, "note", "b,\"c");
 	assert_string_equal(
 		told(&s),
-		"512thread_28ch rank 0: 2 rows without times: not in its trace, or there is none\n"
-		"256thread_28ch rank 1: 1 row without times: not in its trace, or there is none\n"
-		"xthread_28ch rank 0: 1 row without times: not in its trace, or there is none\n");
+		"512thread_28ch rank 0: 2 rows without times: not in the trace, or no trace\n"
+		"256thread_28ch rank 1: 1 row without times: not in the trace, or no trace\n"
+		"xthread_28ch rank 0: 1 row without times: not in the trace, or no trace\n");
 	assert_int_equal(timestamps_of(&s, "a,b\n1,2\n", 0.01), TRAWL_EFORMAT);
 	assert_non_null(strstr(err.message, "no column 'threads'"));
 	assert_int_equal(timestamps_of(&s, "", 0.01), TRAWL_EFORMAT);
@@ -666,9 +666,8 @@ static void overlaps(void **state)
 	assert_text(&s, 5, "overlapping_collective_count", "0");
 	assert_text(&s, 5, "max_overlap_percentage", "");
 	assert_text(&s, 6, "overlapping_collective_count", "");
-	assert_string_equal(told(&s),
-			    "2 of 7 rows have no times, so nothing is known to overlap\n"
-			    "1 of 7 rows: neither a trace nor a report tells the collectives\n");
+	assert_string_equal(told(&s), "2 of 7 rows have no times: overlap unknown\n"
+				      "1 of 7 rows: no collectives in trace or report\n");
 	end(&s);
 }
 
@@ -810,7 +809,7 @@ static void digest(void **state)
 	assert_non_null(strstr(out.ptr, "5 rows\n"));
 	assert_non_null(strstr(out.ptr, "mean 1.150, median 1.000, least 1.000, largest 1.750 µs"));
 	assert_non_null(strstr(out.ptr, "Found in the traces: 1 of 5 rows\n"));
-	assert_non_null(strstr(out.ptr, "1 row : collectives run in over 50 %"));
+	assert_non_null(strstr(out.ptr, "1 row : collectives overlap more than 50 %"));
 	assert_non_null(strstr(out.ptr, "pure computation"));
 	/* Where the operation is not known its kernel stands, and no shapes. */
 	assert_non_null(strstr(out.ptr, "  60  blocked  aten::mm   []        "));
@@ -893,9 +892,10 @@ static void digest_of_a_narrow_terminal(void **state)
 	assert_non_null(strstr(out.ptr, "Found in the traces: 6 of 7 rows (3 exact, 1 within "
 					"tolerance, 2 nearest)\n"));
 	assert_non_null(strstr(out.ptr, "call: mean 1500.000, median 1500.000,"));
-	assert_non_null(strstr(out.ptr, "blocked       3 rows: collectives run in over 50 % of the "
-					"longest call:\n                        blocked by "
-					"communication\n"));
+	assert_non_null(strstr(out.ptr,
+			       "blocked       3 rows: collectives overlap more than 50 % of the "
+			       "longest call:\n                        blocked by "
+			       "communication\n"));
 	assert_null(strstr(out.ptr, " ms"));
 	assert_int_equal(tw_variance_matched(csv, "nearest"), 2);
 	tw_str_release(&out);
@@ -922,7 +922,7 @@ static void digest_of_many(void **state)
 		tw_variance_digest(typed(text.ptr), 80, &out);
 		assert_non_null(strstr(out.ptr, "op10."));
 		assert_null(strstr(out.ptr, "op11."));
-		assert_int_equal(!!strstr(out.ptr, ", the first 10 of them\n"), rows > 10);
+		assert_int_equal(!!strstr(out.ptr, ", first 10 shown\n"), rows > 10);
 	}
 	tw_str_release(&text);
 	tw_str_release(&out);

@@ -64,7 +64,7 @@ static int analyse_categories(struct analysis *run, struct trawl_error *err)
 		if (status)
 			return status;
 		if (e->result.status == TW_CATEGORY_FAILED) {
-			cli_message("category %s is left out: %s", e->name, e->result.message);
+			cli_message("category %s skipped: %s", e->name, e->result.message);
 			run->failed++;
 		}
 		e->time_ms = cli_category_time(&run->prepared, e->name);
@@ -74,7 +74,7 @@ static int analyse_categories(struct analysis *run, struct trawl_error *err)
 	for (i = 0; i < count; i++)
 		cli_add_category(run->categories, &run->prepared, endings[i].name,
 				 &endings[i].result);
-	tell_time(run, "categories analysed", start);
+	tell_time(run, "categories analyzed", start);
 	return 0;
 }
 

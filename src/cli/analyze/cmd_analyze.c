@@ -14,17 +14,17 @@ struct analyze_command {
 #define AT(member) offsetof(struct analyze_command, member)
 
 static const struct cli_option where_options[] = {
-	{ "node", 0, &cli_remote_name, "N", AT(node), "run on the machine N, through ssh" },
+	{ "node", 0, &cli_remote_name, "N", AT(node), "run on host N through ssh" },
 	{ "container", 0, &cli_remote_name, "C", AT(container),
-	  "run in the container C, through docker" },
+	  "run in container C through docker" },
 	{ 0 },
 };
 
 static const struct cli_option own_options[] = {
 	{ "model", 0, &cli_string, "NAME", AT(analysing.model),
-	  "the model in titles (default: the name of the trace)" },
+	  "model name in titles (default: the trace name)" },
 	{ "replay", 0, &cli_strings, "OPS", AT(analysing.replay),
-	  "replay packages for these operations, by commas" },
+	  "replay packages for these operators, comma-separated" },
 	{ "no-replay", 0, &cli_flag, NULL, AT(analysing.no_replay), "write no replay packages" },
 	{ "no-plots", 0, &cli_flag, NULL, AT(analysing.no_plots), "draw no charts" },
 	{ 0 },
@@ -55,8 +55,8 @@ static int ask_missing(const struct cli_command *command, struct analyze_command
 
 	if (cli_can_ask())
 		return cli_ask(command, answers);
-	return cli_usage_error(command, "which trace? Give TRACE, and where needed --platform, "
-					"--node, --container and -o");
+	return cli_usage_error(command, "missing TRACE argument (options: --platform, --node, "
+					"--container, -o)");
 }
 
 /* The same call there, by the options that were given and what was answered besides. */
@@ -123,13 +123,13 @@ static int analyze(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_command_analyze = {
 	"analyze",
 	"[TRACE]",
-	"the standalone analysis: what is worth changing, and why",
+	"standalone analysis: optimization opportunities and their causes",
 	"Writes two reports (standalone_analysis_fair.md, also as .html, and\n"
-	"standalone_analysis_rough.md), the data they are made of, packages with which operations\n"
-	"can be run again elsewhere, perf_report.xlsx and perf_report_csvs/*.csv into the output\n"
-	"directory (default: analysis_output beside the trace), and prints what is most worth\n"
-	"changing. Without TRACE it asks, on a terminal. --node and --container run it where the\n"
-	"trace is; every path is one of there, and trawl is on the PATH there.\n\n"
+	"standalone_analysis_rough.md), their data, replay packages of operators, perf_report.xlsx\n"
+	"and perf_report_csvs/*.csv into the output directory (default: analysis_output next to the\n"
+	"trace), and prints the optimization opportunities, largest estimated gain first. Without\n"
+	"TRACE it prompts for missing options on a terminal. --node and --container run it remotely:\n"
+	"paths are remote, and trawl must be on the remote PATH.\n\n"
 	"  trawl analyze run/trace.json.gz -o analysis --platform MI300X --model BERT\n",
 	options,
 	analyze,

@@ -16,8 +16,7 @@ static const struct tw_json_value *manifest_of(struct tw_prepared *prepared,
 		return tw_prepared_json(prepared, TW_CATEGORY_DATA, TW_MANIFEST, err);
 	if (tw_prepared_has(prepared, "", TW_CATEGORY_DATA))
 		return tw_json_get(NULL, "");
-	trawl_error_set(err, TRAWL_EIO,
-			"'%s' has no data to analyse: 'trawl prepare TRACE -o DIR' makes it",
+	trawl_error_set(err, TRAWL_EIO, "no data in '%s': run 'trawl prepare TRACE -o DIR'",
 			prepared->dir);
 	return NULL;
 }
@@ -53,7 +52,7 @@ static int tell_unknown(const struct cli_command *command, const struct tw_json_
 	for (; category; category = category->next)
 		tw_str_addf(&list, "%s%s", list.len ? ", " : "",
 			    tw_json_text(tw_json_get(category, "name")));
-	status = cli_usage_error(command, "no category '%.60s'; there are %s", name,
+	status = cli_usage_error(command, "unknown category '%.60s'; categories: %s", name,
 				 list.failed || !list.len ? "none" : list.ptr);
 	tw_str_release(&list);
 	return status;
@@ -95,7 +94,8 @@ static int category(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (count != 2)
-		return cli_usage_error(command, "a category and a directory, not %d argument%s",
+		return cli_usage_error(command,
+				       "expected a category and a directory, got %d argument%s",
 				       count, count == 1 ? "" : "s");
 	tw_prepared_init(&prepared, argv[1], trawl_allocator_default());
 	status = analyse_category(command, &prepared, argv[0], common.format);
@@ -106,9 +106,9 @@ static int category(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_command_category = {
 	"category",
 	"NAME DIR",
-	"the analysis of one category, on prepared data",
+	"analysis of one category, from prepared data",
 	"Writes category_data/NAME_metrics.json and the findings of the category into DIR, where\n"
-	"'trawl prepare' or 'trawl analyze' has put its data, and prints how it ended.\n\n"
+	"'trawl prepare' or 'trawl analyze' has written its data, and prints the result.\n\n"
 	"  trawl category gemm run/analysis_output\n",
 	options,
 	category,

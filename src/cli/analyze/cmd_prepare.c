@@ -1,4 +1,4 @@
-/* trawl prepare: the first steps of the standalone analysis, for who does the others by themselves. */
+/* trawl prepare: first steps of the standalone analysis, for those who run the others themselves. */
 #include "cli/analyze/analysing.h"
 
 #include "table/table.h"
@@ -7,15 +7,16 @@
 #include <string.h>
 
 static const struct trawl_column columns[] = {
-	TW_TEXT("category", 20, "name, as its files have it", .values = "!~^[a-z0-9_]+$"),
-	TW_INTEGER("operations", 10, "by name and arguments", .values = "!>=0"),
-	TW_MEAN_MS("time", 12, "sum of its kernels' durations", .values = ">=0"),
-	TW_PERCENT_2("of compute", 10, "kernel time to the computing time", .values = ">=0"),
-	TW_TEXT("skill", 24, "what analyses it", .values = "!"),
+	TW_TEXT("category", 20, "category, as in the file names", .values = "!~^[a-z0-9_]+$"),
+	TW_INTEGER("operations", 10, "number of operators, by name and arguments",
+		   .values = "!>=0"),
+	TW_MEAN_MS("time", 12, "sum of kernel durations", .values = ">=0"),
+	TW_PERCENT_2("of compute", 10, "kernel time / compute time", .values = ">=0"),
+	TW_TEXT("skill", 24, "analysis of the category", .values = "!"),
 };
 
 static const struct tw_table_spec spec =
-	TW_SPEC("categories", "categories that were prepared", columns, .keep_empty = true);
+	TW_SPEC("categories", "prepared categories", columns, .keep_empty = true);
 
 static void add_category_row(struct trawl_table *table, const struct tw_json_value *category)
 {
@@ -95,9 +96,9 @@ static int prepare(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_command_prepare = {
 	"prepare",
 	"TRACE",
-	"the data of a standalone analysis, by category of operations",
+	"prepare the data of a standalone analysis, by category",
 	"Writes the report and, into the same directory (default: analysis_output beside the trace),\n"
-	"category_manifest.json and for each category its operations (category_data/), tree data and\n"
+	"category_manifest.json and for each category its operators (category_data/), tree data and\n"
 	"metadata (metadata/). Prints the categories.\n\n"
 	"  trawl prepare trace.json.gz -o analysis --platform MI300X\n",
 	options,

@@ -8,21 +8,20 @@
 #include <stddef.h>
 
 static const struct trawl_column columns[] = {
-	TW_TEXT("package", 60, "the file, in the directory given",
+	TW_TEXT("package", 60, "file, in the directory given",
 		.values = "!~^replay_packages/[A-Za-z0-9._-]*_replay_package\\.zip$"),
-	TW_TEXT("operation", 40, "name as the profiler recorded it"),
-	TW_INTEGER("argument sets", 10, "calls that differ in shapes, types, strides or values",
+	TW_TEXT("operation", 40, "operator name in the trace"),
+	TW_INTEGER("argument sets", 10, "distinct argument sets (shapes, types, strides, values)",
 		   .values = "!>=1"),
-	TW_MEAN_MS("kernel time", 12, "time of its GPU kernels", .values = ">=0"),
-	TW_PERCENT_2("of compute", 10, "that time to the time in which anything computes",
-		     .values = ">=0"),
+	TW_MEAN_MS("kernel time", 12, "kernel time", .values = ">=0"),
+	TW_PERCENT_2("of compute", 10, "kernel time / compute time", .values = ">=0"),
 	TW_PERCENT_2("efficiency", 10,
-		     "of the roofline, else of the peak that bounds it, by kernel time",
+		     "% of the roofline, else of the peak, weighted by kernel time",
 		     .values = ">=0"),
 };
 
-static const struct tw_table_spec spec = TW_SPEC(
-	"replay_packages", "replay packages that were written", columns, .keep_empty = true);
+static const struct tw_table_spec spec =
+	TW_SPEC("replay_packages", "replay packages written", columns, .keep_empty = true);
 
 static void add_package(struct trawl_table *table, const struct tw_replay_op *op)
 {
@@ -52,8 +51,8 @@ static int print_packages(const struct tw_replay_ops *ops, const bool *chosen, b
 		written += chosen[i];
 	}
 	if (table && !written && !named)
-		tw_table_add_note(table, "no operation takes so much of the compute time at so low "
-					 "an efficiency; --ops names others");
+		tw_table_add_note(table, "no operator has enough compute time at low efficiency: "
+					 "choose with --ops");
 	return cli_print_table(table, format, "replay");
 }
 
@@ -68,8 +67,7 @@ static int write_packages(const char *dir, const struct cli_texts *names, enum t
 
 	tw_prepared_init(&prepared, dir, allocator);
 	if (!tw_prepared_has(&prepared, "", TW_MANIFEST)) {
-		cli_message("no %s in '%s': 'trawl prepare TRACE -o DIR' makes it", TW_MANIFEST,
-			    dir);
+		cli_message("no %s in '%s': run 'trawl prepare TRACE -o DIR'", TW_MANIFEST, dir);
 		status = CLI_FAILED;
 	} else if (tw_replay_packages(&prepared, names->count ? names->text : NULL, names->count,
 				      &ops, &chosen, &err)) {
@@ -91,7 +89,7 @@ struct replay_command {
 
 static const struct cli_option own_options[] = {
 	{ "ops", 0, &cli_strings, "NAME...", AT(names),
-	  "the operations; names behind DIR count too" },
+	  "operators to package; also as arguments after DIR" },
 	{ 0 },
 };
 
@@ -109,9 +107,11 @@ static int replay(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!count)
-		return cli_usage_error(command, "which directory? 'trawl prepare' makes one");
+		return cli_usage_error(command, "missing DIR argument: run 'trawl prepare' to "
+						"make one");
 	if (count > 1 && !c.names.count)
-		return cli_usage_error(command, "'%.60s': operations are named by --ops", argv[1]);
+		return cli_usage_error(
+			command, "unexpected argument '%.60s': name operators with --ops", argv[1]);
 	for (i = 1; i < count; i++)
 		cli_add_text(&c.names, argv[i]);
 	return write_packages(argv[0], &c.names, c.common.format);
@@ -120,11 +120,11 @@ static int replay(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_command_replay = {
 	"replay",
 	"DIR",
-	"packages with which operations can be run again elsewhere",
+	"write replay packages of operators",
 	"DIR is the directory of an analysis. Writes\n"
-	"DIR/replay_packages/<op>_replay_package.zip for each operation named, else for those\n"
-	"that take much of the compute time at a low efficiency: its arguments and times, and a\n"
-	"Python script that rebuilds and times it with PyTorch. Prints which were written.\n\n"
+	"DIR/replay_packages/<op>_replay_package.zip for each operator named, else for those\n"
+	"with much compute time at low efficiency: arguments, times, and a\n"
+	"Python script that rebuilds and times it with PyTorch. Prints the packages written.\n\n"
 	"  trawl replay analysis_output --ops aten::addmm aten::mm\n",
 	options,
 	replay,

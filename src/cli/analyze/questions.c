@@ -62,7 +62,7 @@ static void add_others(struct tw_str *out)
 {
 	size_t i, column = 0, len;
 
-	tw_str_add_cstr(out, "   Others by their name:");
+	tw_str_add_cstr(out, "   Other platforms by name:");
 	for (i = 0; i < tw_platform_count(); i++) {
 		const char *name = tw_platform_name(i);
 
@@ -76,7 +76,7 @@ static void add_others(struct tw_str *out)
 		tw_str_addf(out, " %s%s", name, i + 1 < tw_platform_count() ? "," : "");
 		column += len;
 	}
-	tw_str_add_cstr(out, "\n   Press Enter for the one that the trace names\n");
+	tw_str_add_cstr(out, "\n   Press Enter for the one in the trace\n");
 }
 
 static void add_platform_question(struct tw_str *out)
@@ -110,7 +110,7 @@ static void add_question(struct tw_str *out, enum cli_question which, const char
 				  "   Example: /home/user/traces/model_trace.json\n"
 				  "   Trace file path: ",
 		[CLI_ASK_NODE] = "3. Which cluster should we use for analysis? (e.g., node01)\n"
-				 "   Press Enter for none: it runs here\n"
+				 "   Press Enter to run locally\n"
 				 "   Cluster name: ",
 		[CLI_ASK_CONTAINER] = "4. Which Docker container has trawl installed? "
 				      "(e.g., my_container)\n"
@@ -181,7 +181,7 @@ static const char *check_platform(const char *answer)
 	/* A file's name is left to --platform: where it is looked for is not known yet. */
 	if (tw_platform_find(answer, &platform))
 		return answer;
-	complain("there is no platform '%s' in this list", answer);
+	complain("platform '%s' is not in this list", answer);
 	return NULL;
 }
 
@@ -194,7 +194,7 @@ static const char *check_path(const char *answer, bool elsewhere, bool directory
 	if (elsewhere) {
 		if (*answer != '~')
 			return answer;
-		complain("'%s': the full path is needed, for '~' is another one there", answer);
+		complain("'%s': give the full path: '~' is local", answer);
 		return NULL;
 	}
 	if (home && !strncmp(answer, "~/", 2))
@@ -222,7 +222,7 @@ static const char *check_answer(enum cli_question which, const char *answer, boo
 		/* Whether it is there: when it is known where. */
 		if (strcmp(answer, "-"))
 			return answer;
-		complain("answers are read from standard input: a file, please");
+		complain("answers are read from standard input: give a file");
 		return NULL;
 	case CLI_ASK_PLATFORM:
 		return check_platform(answer);
@@ -263,14 +263,14 @@ static int ask_question(const struct cli_command *command,
 		if (*answer)
 			*answers[which] = check_answer(which, answer, is_elsewhere(answers));
 		else if (which == CLI_ASK_TRACE)
-			complain("this one has no default");
+			complain("no default: an answer is required");
 		good = *answers[which] || (!*answer && which != CLI_ASK_TRACE);
 	}
 	tw_str_release(&question);
 	if (good)
 		return -1;
 	fputc('\n', stderr);
-	return cli_usage_error(command, "the input ended before the questions did");
+	return cli_usage_error(command, "input ended before all questions were answered");
 }
 
 /* Once it is known where the trace is to be looked for. */

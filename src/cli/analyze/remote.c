@@ -20,7 +20,7 @@ const char *cli_remote_complaint(const char *name)
 	if (!*name)
 		return "is empty";
 	/* It would be taken for an option, of which some run commands. */
-	return *name == '-' ? "begins with a dash" : NULL;
+	return *name == '-' ? "starts with a dash" : NULL;
 }
 
 static int read_remote_name(const struct cli_option *option, const char *text, void *value,
@@ -139,15 +139,15 @@ static void explain_status(const struct cli_remote *where, int status)
 	const char *there = where->container ? where->container : where->node;
 
 	if (status == NO_CONNECTION && where->node)
-		cli_message("ssh ended with status 255: no connection to '%s', or it was lost; "
-			    "try 'ssh %s'",
+		cli_message("ssh ended with status 255: no connection to '%s', or connection "
+			    "lost; try 'ssh %s'",
 			    where->node, where->node);
 	else if (status == NOT_RUN || status == NOT_FOUND)
-		cli_message("status %d from '%s': trawl%s must be installed there, and on the PATH "
-			    "of commands that are run without a login",
+		cli_message("status %d from '%s': trawl%s must be installed there, on the PATH "
+			    "of non-login shells",
 			    status, there, where->node && where->container ? ", or docker," : "");
 	else if (status > 128 && status <= 128 + LAST_SIGNAL)
-		cli_message("the run on '%s' was ended by signal %d", there, status - 128);
+		cli_message("run on '%s' killed by signal %d", there, status - 128);
 }
 
 static int run_command(const struct cli_remote *where, const char *const *words)

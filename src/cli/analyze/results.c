@@ -16,18 +16,16 @@
 /* ---- categories */
 
 static const struct trawl_column category_columns[] = {
-	TW_TEXT("category", 16, "name of the category", .values = "!~^[a-z0-9_]+$"),
+	TW_TEXT("category", 16, "category", .values = "!~^[a-z0-9_]+$"),
 	TW_TEXT("status", 8, "done, no data, or failed", .values = "!done|no data|failed"),
-	TW_MEAN_MS("time", 10,
-		   "kernel time; of the areas idle time, or that of communication and copies",
+	TW_MEAN_MS("time", 10, "kernel time; areas: idle, communication or copy time",
 		   .values = ">=0"),
-	TW_PERCENT_1("of compute", 10, "its kernel time as a share of the computation time",
-		     .values = ">=0"),
-	TW_INTEGER("bottlenecks", 10, "bottlenecks found", .values = ">=0"),
+	TW_PERCENT_1("of compute", 10, "kernel time / compute time", .values = ">=0"),
+	TW_INTEGER("bottlenecks", 10, "number of bottlenecks", .values = ">=0"),
 };
 
 static const struct tw_table_spec category_spec = TW_SPEC("categories",
-							  "how the analysis of each category ended",
+							  "result of the analysis of each category",
 							  category_columns, .keep_empty = true);
 
 /* What an analysis of the whole is about: idle time, or communication and copies. */
@@ -121,24 +119,23 @@ void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, c
 /* ---- what was analysed */
 
 static const struct trawl_column analysis_columns[] = {
-	TW_TEXT("trace", 24, "name of the trace", .values = "!"),
-	TW_TEXT("view", 16, "the part looked at; missing: all"),
-	TW_TEXT("platform", 16, "the GPU of the roofline"),
-	TW_TEXT("platform by", 16,
-		"option: named by --platform; device: from its name or properties",
+	TW_TEXT("trace", 24, "trace name", .values = "!"),
+	TW_TEXT("view", 16, "selected part; missing: all"),
+	TW_TEXT("platform", 16, "GPU of the roofline peaks"),
+	TW_TEXT("platform by", 16, "option: --platform; device: from its name or properties",
 		.values = "option|device name"),
-	TW_TEXT("device", 24, "the device's name in the trace"),
-	TW_MEAN_MS("total", 10, "time looked at", .values = ">=0"),
-	TW_PERCENT_1("computation", 8, "share of it with computation", .values = "0..100"),
-	TW_PERCENT_1(TW_LABEL_EXPOSED_COMMUNICATION, 8,
-		     "share with communication and no computation", .values = "0..100"),
-	TW_PERCENT_1(TW_LABEL_EXPOSED_COPIES, 8, "share with nothing but memory copies",
+	TW_TEXT("device", 24, "device name in the trace"),
+	TW_MEAN_MS("total", 10, "total time", .values = ">=0"),
+	TW_PERCENT_1("computation", 8, "share of compute time", .values = "0..100"),
+	TW_PERCENT_1(TW_LABEL_EXPOSED_COMMUNICATION, 8, "share of exposed communication",
 		     .values = "0..100"),
-	TW_PERCENT_1("idle", 8, "share without GPU work", .values = "0..100"),
+	TW_PERCENT_1(TW_LABEL_EXPOSED_COPIES, 8, "share of exposed memory copies",
+		     .values = "0..100"),
+	TW_PERCENT_1("idle", 8, "share of idle time", .values = "0..100"),
 };
 
 static const struct tw_table_spec analysis_spec =
-	TW_SPEC("analysis", "what was analysed", analysis_columns, .keep_empty = true);
+	TW_SPEC("analysis", "analyzed trace", analysis_columns, .keep_empty = true);
 
 /* NULL for a text that is not there, which leaves the cell missing. */
 static const char *text_of(const struct tw_json_value *object, const char *key)
@@ -187,22 +184,21 @@ enum {
 };
 
 static const struct trawl_column change_columns[] = {
-	TW_TEXT("id", 5, "its number in the reports", .values = "!~^P[0-9]+$"),
-	TW_TEXT("change", 40, "what is worth changing", .values = "!"),
-	TW_TEXT("category", 16, "where: the category", .values = "!"),
+	TW_TEXT("id", 5, "number in the reports", .values = "!~^P[0-9]+$"),
+	TW_TEXT("change", 40, "optimization opportunity", .values = "!"),
+	TW_TEXT("category", 16, "category", .values = "!"),
 	TW_TEXT("priority", 10, "Critical, High, Medium or Low",
 		.values = "!Critical|High|Medium|Low"),
-	TW_PERCENT_1("gain", 8, "expected gain as a share of the whole time; missing: not known",
-		     .values = ">=0"),
-	TW_PERCENT_1("of total", 8, "share of the whole time that it takes", .values = ">=0"),
-	TW_TEXT("issue", 50, "what is wrong"),
-	TW_TEXT("action", 50, "what to do, where the code may change"),
-	TW_TEXT("kernel action", 50, "what to do about the kernel alone"),
+	TW_PERCENT_1("gain", 8, "estimated gain / total time; missing: unknown", .values = ">=0"),
+	TW_PERCENT_1("of total", 8, "share of the total time", .values = ">=0"),
+	TW_TEXT("issue", 50, "issue"),
+	TW_TEXT("action", 50, "action in the code"),
+	TW_TEXT("kernel action", 50, "action in the kernel"),
 };
 
 static const struct tw_table_spec change_spec =
-	TW_SPEC("changes", "what is most worth changing, the largest gain first", change_columns,
-		.keep_empty = true);
+	TW_SPEC("changes", "optimization opportunities, largest estimated gain first",
+		change_columns, .keep_empty = true);
 
 /* What has this number in the reports; NULL: nothing. */
 static const struct tw_json_value *find_change(const struct tw_json_value *list, const char *id)
@@ -273,8 +269,7 @@ static void add_platform_text(struct tw_str *out, const struct tw_json_value *ma
 
 	tw_str_add_cstr(out, "platform: ");
 	if (!platform) {
-		tw_str_add_cstr(out,
-				"not known, so efficiencies are not either; --platform names it");
+		tw_str_add_cstr(out, "unknown, so efficiencies are unknown: set --platform");
 		return;
 	}
 	tw_escape_terminal(out, platform, strlen(platform));
@@ -285,7 +280,7 @@ static void add_platform_text(struct tw_str *out, const struct tw_json_value *ma
 			tw_escape_terminal(out, device, strlen(device));
 			tw_str_add_char(out, ')');
 		}
-		tw_str_add_cstr(out, "; --platform names another");
+		tw_str_add_cstr(out, "; override with --platform");
 	}
 }
 
@@ -346,20 +341,20 @@ static void add_missing(struct cli_screen *s, const struct tw_json_value *manife
 
 	if (platform && device && strcmp(platform, device)) {
 		tw_str_init(&line, s->out.allocator);
-		tw_str_add_cstr(&line, "by the device's name the trace is of ");
+		tw_str_add_cstr(&line, "device in the trace: ");
 		tw_escape_terminal(&line, device, strlen(device));
 		cli_add_line(s, &line, 0);
 	}
 	if (tw_json_number(tw_json_get(u, "count")) > 0)
 		cli_add_wrapped(s,
-				cli_text("%.3f ms of GPU work (%.1f %%) without a recorded launch: "
-					 "in no operation, so that categories do not add up and "
-					 "their times are lower bounds",
+				cli_text("%.3f ms of GPU work (%.1f %%) have no matching launch: "
+					 "not attributed to any op, category times are lower "
+					 "bounds",
 					 tw_json_number(tw_json_get(u, "time_ms")),
 					 tw_json_number(tw_json_get(u, TW_KEY_PERCENT_OF_TOTAL))),
 				0);
 	if (tw_json_true(tw_json_get(manifest, "linked_only")))
-		tw_str_add_cstr(&s->out, "GPU work without a recorded launch is left out\n");
+		tw_str_add_cstr(&s->out, "GPU work without a matching launch is skipped\n");
 	for (; d; d = d->next)
 		add_defect(s, d);
 }
@@ -375,11 +370,11 @@ static void add_change_text(struct cli_screen *s, const struct trawl_table *chan
 	add_cell(&text, changes, i, CHANGE_TITLE);
 	tw_md_cut(&text, MOST_TITLE_BYTES);
 	if (has_cell(changes, i, CHANGE_GAIN) && gain < TW_LIMIT_NO_DIFFERENCE_PERCENT)
-		tw_str_add_cstr(&text, ": less than 0.1 % less time");
+		tw_str_add_cstr(&text, ": gain below 0.1 % of total time");
 	else if (has_cell(changes, i, CHANGE_GAIN))
-		tw_str_addf(&text, ": up to %.1f %% less time", gain);
+		tw_str_addf(&text, ": estimated gain up to %.1f %% of total time", gain);
 	else if (has_cell(changes, i, CHANGE_SHARE))
-		tw_str_addf(&text, ": gain not known, it takes %.1f %% of the time",
+		tw_str_addf(&text, ": gain unknown, %.1f %% of total time",
 			    trawl_table_cell(changes, i, CHANGE_SHARE).real);
 	tw_str_add_cstr(&s->out, "  ");
 	add_cell(&s->out, changes, i, CHANGE_ID);
@@ -400,10 +395,10 @@ static void add_changes(struct cli_screen *s, const struct trawl_table *changes)
 	size_t count = trawl_table_rows(changes), i;
 
 	if (!count) {
-		tw_str_add_cstr(&s->out, "nothing was found that is worth changing\n");
+		tw_str_add_cstr(&s->out, "no optimization opportunities found\n");
 		return;
 	}
-	tw_str_add_cstr(&s->out, "most worth changing\n");
+	tw_str_add_cstr(&s->out, "optimization opportunities, largest estimated gain first\n");
 	for (i = 0; i < count; i++)
 		add_change_text(s, changes, i);
 }
@@ -424,7 +419,7 @@ static int print_text(const struct tw_json_value *manifest,
 		tw_str_add_char(&s.out, '\n');
 		add_changes(&s, tables[2]);
 	} else {
-		tw_str_add_cstr(&s.out, "the trace has no GPU work: there is nothing to rank\n");
+		tw_str_add_cstr(&s.out, "no GPU work in the trace: nothing to analyze\n");
 		add_missing(&s, manifest);
 	}
 	return cli_screen_print(&s);

@@ -47,7 +47,7 @@ static int read_percent(const struct cli_option *option, const char *text, void 
 		if (end == text + len && (!*end || !strcmp(end, "%")))
 			return 0;
 	}
-	return cli_bad_value(err, option, text, "no percentage such as 5 or 2.5");
+	return cli_bad_value(err, option, text, "not a percentage such as 5 or 2.5");
 }
 
 static int read_sheets(const struct cli_option *option, const char *text, void *value,
@@ -72,12 +72,13 @@ static int read_sheets(const struct cli_option *option, const char *text, void *
 				break;
 		if (i == sizeof(names) / sizeof(names[0]))
 			return trawl_error_set(err, TRAWL_EUSAGE,
-					       "--%s: not '%.*s'; of gpu_timeline, ops_summary, "
-					       "kernel_summary, ops_all, roofline, all",
+					       "--%s: unknown sheet '%.*s'; sheets: "
+					       "gpu_timeline, ops_summary, kernel_summary, "
+					       "ops_all, roofline, all",
 					       option->name, (int)(len > 60 ? 60 : len), p);
 		*sheets |= names[i].sheets;
 	}
-	return *sheets ? 0 : trawl_error_set(err, TRAWL_EUSAGE, "--%s: which?", option->name);
+	return *sheets ? 0 : trawl_error_set(err, TRAWL_EUSAGE, "--%s: empty list", option->name);
 }
 
 static const struct cli_kind percent_kind = { .read = read_percent };
@@ -87,26 +88,26 @@ static const struct cli_kind sheets_kind = { .read = read_sheets };
 
 static const struct cli_option own_options[] = {
 	{ "label1", 0, &cli_string, "TEXT", AT(labels[0]),
-	  "what the baseline is called (default: its directory)" },
-	{ "label2", 0, &cli_string, "TEXT", AT(labels[1]), "what is compared with it is called" },
+	  "label of the baseline (default: its directory)" },
+	{ "label2", 0, &cli_string, "TEXT", AT(labels[1]), "label of the test" },
 	{ "fail-on", 0, &percent_kind, "PERCENT", AT(percent),
-	  "exit with 4 when something got worse by more" },
-	{ "xlsx", 0, &cli_string, "FILE", AT(xlsx), "write a workbook too" },
+	  "exit status 4 for a regression above PERCENT" },
+	{ "xlsx", 0, &cli_string, "FILE", AT(xlsx), "also write a workbook" },
 	{ "sheets", 0, &sheets_kind, "LIST", AT(sheets),
-	  "of reports in the workbook: gpu_timeline, ops_summary, kernel_summary, "
+	  "sheets of reports in the workbook: gpu_timeline, ops_summary, kernel_summary, "
 	  "ops_all, roofline, all (default)" },
 	{ "threads", 0, &cli_number_list, "LIST", AT(lists.threads),
-	  "of sweeps these thread counts alone, such as 256,512" },
+	  "only these thread counts of sweeps, such as 256,512" },
 	{ "channels", 0, &cli_number_list, "LIST", AT(lists.channels),
-	  "of sweeps these channel counts alone" },
-	{ "ranks", 0, &cli_number_list, "LIST", AT(lists.ranks), "these ranks alone, such as 0-7" },
+	  "only these channel counts of sweeps" },
+	{ "ranks", 0, &cli_number_list, "LIST", AT(lists.ranks), "only these ranks, such as 0-7" },
 	{ "max-memory", 0, &cli_size, "SIZE", AT(max_memory),
-	  "for traces held at once, such as 16G (default: half of the machine's)" },
+	  "max memory for traces, such as 16G (default: half of the machine's)" },
 	{ 0 },
 };
 
 static const struct cli_option page_options[] = {
-	{ "output", 'o', &cli_string, "FILE", AT(page), "the page (default: " PAGE " here)" },
+	{ "output", 'o', &cli_string, "FILE", AT(page), "HTML page (default: " PAGE " here)" },
 	{ 0 },
 };
 
@@ -125,18 +126,18 @@ static int check_options(const struct cli_command *command, struct compare_comma
 	if (status >= 0)
 		return status;
 	if (count < 2)
-		return cli_usage_error(command, "which two? the baseline, then what is compared "
-						"with it");
+		return cli_usage_error(command, "missing argument: give the baseline, then the "
+						"test");
 	if (count > MOST_SIDES)
-		return cli_usage_error(command, "more than %d are too many", MOST_SIDES);
+		return cli_usage_error(command, "too many arguments: max %d", MOST_SIDES);
 	if (count > 2 && (!cmd->xlsx || cmd->page || !isnan(cmd->percent)))
 		return cli_usage_error(command,
-				       "more than two go into a workbook alone: --xlsx FILE, "
-				       "without --output and --fail-on");
+				       "more than two sides need --xlsx FILE, without --output "
+				       "and --fail-on");
 	if (cmd->sheets && !cmd->xlsx)
-		return cli_usage_error(command, "--sheets is of the workbook: --xlsx FILE");
+		return cli_usage_error(command, "--sheets needs --xlsx FILE");
 	if (cmd->xlsx && !strcmp(cmd->xlsx, page))
-		return cli_usage_error(command, "the page and the workbook are two files, not '%s'",
+		return cli_usage_error(command, "page and workbook have the same name '%s'",
 				       cmd->xlsx);
 	cmd->page = page;
 	if (!cmd->sheets)
@@ -182,7 +183,7 @@ static int print_result(const struct comparison *c)
 static void tell_failed(void *context, const char *line)
 {
 	(void)context;
-	cli_message("over the limit: %s", line);
+	cli_message("regression above the limit: %s", line);
 }
 
 /* The exit status where the gate decides that: else CLI_DONE. */
@@ -194,13 +195,13 @@ static int check_gate(const struct comparison *c, bool *incomplete)
 
 	/* A gate on what cannot be compared must neither pass nor fail as if it could. */
 	if (uneven && (gate || !c->cmd->reporting.common.quiet))
-		cli_message("%s%s", gate ? "--fail-on cannot be decided: " : "", uneven);
+		cli_message("%s%s", gate ? "--fail-on: no decision: " : "", uneven);
 	if (!gate)
 		return CLI_DONE;
 	worse = trawl_comparison_gate(c->of, c->cmd->percent, uneven ? NULL : tell_failed, NULL,
 				      &total);
 	if (!total) {
-		cli_message("--fail-on: the total time is not in both, and was not checked");
+		cli_message("--fail-on: total time not checked: missing on one side");
 		*incomplete = true;
 	}
 	if (uneven)
@@ -300,12 +301,12 @@ static int compare(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_command_compare = {
 	"compare",
 	"A B",
-	"two sweeps, reports or traces: what got faster, what slower, and noise",
+	"compare two sweeps, reports or traces: speedups, regressions, noise",
 	"A (the baseline) and B are each a sweep, a report (perf_report.xlsx, a directory of CSV\n"
 	"files), a trace, or the traces of one job. Writes a page, sweep_comparison_report.html in\n"
 	"the current directory, with --xlsx a workbook, and prints a summary. A difference counts\n"
-	"when it is over the noise of the ranks and over 1 %. With --fail-on the exit status is 4\n"
-	"when the total time, or an item of 1 % of it, got worse by more than PERCENT. More than\n"
+	"when it is above rank-to-rank noise and above 1 %. With --fail-on the exit status is 4\n"
+	"when the total time, or an item of 1 % of it, regressed by more than PERCENT. More than\n"
 	"two reports go into a workbook.\n\n"
 	"  trawl compare sweep_before sweep_after --label1 'ROCm 6.4' --label2 'ROCm 7.0'\n",
 	options,

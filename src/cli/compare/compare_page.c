@@ -116,14 +116,14 @@ static const struct {
 	enum tw_compare_table table;
 	const char *heading, *text;
 } on_page[] = {
-	{ TW_COMPARISON_SUMMARY, "What Is Compared", NULL },
+	{ TW_COMPARISON_SUMMARY, "Baseline and Test", NULL },
 	{ TW_CONFIGURATION_CHANGES, "Configurations", NULL },
 	{ TW_TIMELINE_CHANGES, "Timeline",
-	  "Computing, communication and copies that nothing hides and idle time make up the total. "
-	  "What is faster leaves more idle time in the same total: that is no loss." },
-	{ TW_RANK_CHANGES, "Computing by Rank",
-	  "One that computes far longer than before, where others do not, makes the others wait: "
-	  "their communication grows." },
+	  "Compute, exposed communication, exposed copies and idle time add up to the total. "
+	  "Faster work leaves more idle time in the same total: no regression." },
+	{ TW_RANK_CHANGES, "Compute Time by Rank",
+	  "A rank that alone computes much longer than before is a straggler: the communication "
+	  "time of the other ranks grows." },
 	{ TW_OPERATION_CHANGES, "Operations", NULL },
 	{ TW_KERNEL_CHANGES, "Kernels", NULL },
 	{ TW_COLLECTIVE_CHANGES, "Collectives", NULL },
@@ -218,7 +218,7 @@ static void describe_files(const struct tw_side *s, const char *list[5])
 			 s->reports == 1 ? "" : "s", s->rank_list.len ? " (" : "",
 			 s->rank_list.len ? s->rank_list.ptr : "", s->rank_list.len ? ")" : "");
 	if (s->collective_reports && !s->traces)
-		list[count++] = cli_text("%zu report%s of collectives", s->collective_reports,
+		list[count++] = cli_text("%zu collective report%s", s->collective_reports,
 					 s->collective_reports == 1 ? "" : "s");
 	list[count] = NULL;
 }
@@ -284,9 +284,7 @@ int cli_write_comparison_page(const struct trawl_comparison *c, const char *path
 		status = tw_sink_write_text(path, &html, trawl_allocator_default(), &err);
 	for (i = 0; i < 2 && !status && !quiet; i++)
 		if (missing[i])
-			cli_message("%s: not all pictures are there; 'trawl sweep plots' draws "
-				    "them",
-				    c->labels[i]);
+			cli_message("%s: plots missing: run 'trawl sweep plots'", c->labels[i]);
 	if (status) {
 		cli_fail(&err);
 	} else {

@@ -17,17 +17,17 @@ enum { NAME, BASELINE, TEST, DIFFERENCE, FASTER, NOISE, VERDICT, COLUMNS };
 	TW_REAL(header, (unit), (digits), (width), (meaning))
 
 static const struct trawl_column columns[COLUMNS] = {
-	[NAME] = TW_TEXT("name", 40, "what takes the time"),
-	[BASELINE] = NUMBER(TW_COL_BASELINE_MS, "ms", 3, 12, "median over the ranks"),
-	[TEST] = NUMBER(TW_COL_TEST_MS, "ms", 3, 12, "the same of the test"),
+	[NAME] = TW_TEXT("name", 40, "part of the GPU time"),
+	[BASELINE] = NUMBER(TW_COL_BASELINE_MS, "ms", 3, 12, "median over ranks"),
+	[TEST] = NUMBER(TW_COL_TEST_MS, "ms", 3, 12, "same for the test"),
 	[DIFFERENCE] = NUMBER("diff. ms", "ms", 3, 12, "test - baseline"),
-	[FASTER] = NUMBER(TW_COL_FASTER, "%", 1, 8, "above 0 the test is faster"),
-	[NOISE] = NUMBER(TW_COL_NOISE_MS, "ms", 3, 10, "spread over the ranks"),
+	[FASTER] = NUMBER(TW_COL_FASTER, "%", 1, 8, "above 0 is faster"),
+	[NOISE] = NUMBER(TW_COL_NOISE_MS, "ms", 3, 10, "spread over ranks"),
 	[VERDICT] = TW_TEXT("verdict", 8, "better, worse, same, new, gone"),
 };
 
 static const struct tw_table_spec spec = { .name = "changes",
-					   .meaning = "what changed",
+					   .meaning = "changes",
 					   .columns = columns,
 					   .column_count = COLUMNS,
 					   .keep_empty = true };
@@ -110,17 +110,15 @@ static void add_items(const struct tw_changes *changes, enum tw_compared_kind ki
 	}
 	cli_add_table(s, table, heading);
 	if (differ > MOST_ROWS)
-		tw_str_addf(&s->out, "and %zu more that differ\n", differ - MOST_ROWS);
+		tw_str_addf(&s->out, "and %zu more with a difference\n", differ - MOST_ROWS);
 	for (i = 0; i < list->count && differ; i++)
 		if (list->items[i].by_call && list->items[i].judged.verdict != TW_SAME) {
-			tw_str_add_cstr(&s->out,
-					"faster is per call where the sides have different "
-					"numbers of calls\n");
+			tw_str_add_cstr(&s->out, "faster is per call where call counts differ\n");
 			break;
 		}
 	if (list->count && !differ) {
 		cli_add_heading(s, heading);
-		tw_str_addf(&s->out, "none of %zu differs by more than noise or thresholds\n",
+		tw_str_addf(&s->out, "none of %zu differs by more than noise and thresholds\n",
 			    list->count);
 	}
 	s->out.failed |= name.failed;
@@ -148,7 +146,7 @@ void cli_summarise_comparison(const struct trawl_comparison *c, struct cli_scree
 	}
 	add_configurations(changes, s);
 	add_timeline(changes, s);
-	add_items(changes, TW_OPERATION, "operations that differ", s);
-	add_items(changes, TW_KERNEL, "kernels that differ", s);
-	add_items(changes, tw_changes_collectives(changes), "collectives that differ", s);
+	add_items(changes, TW_OPERATION, "operators with a difference", s);
+	add_items(changes, TW_KERNEL, "kernels with a difference", s);
+	add_items(changes, tw_changes_collectives(changes), "collectives with a difference", s);
 }

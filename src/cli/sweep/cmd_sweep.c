@@ -38,14 +38,14 @@ static int list_stages(void)
 	size_t i;
 
 	tw_str_init(&out, trawl_allocator_default());
-	tw_str_add_cstr(&out, "trawl sweep: configurations of a training run side by side\n\n"
+	tw_str_add_cstr(&out, "trawl sweep: compare configurations of a training run\n\n"
 			      "usage: trawl sweep STAGE [OPTIONS] DIR\n\n");
 	for (i = 0; i < STAGES; i++)
 		tw_str_addf(&out, "  %-11s %s\n", stage_name(stages[i]), stages[i]->summary);
-	tw_str_add_cstr(&out,
-			"\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
-			"on in it.\n'trawl help sweep STAGE' tells the options of a stage.\n\n"
-			"  trawl sweep all experiments/sweep_20251124_222204\n");
+	tw_str_add_cstr(&out, "\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
+			      "on.\n"
+			      "See 'trawl help sweep STAGE' for the options of a stage.\n\n"
+			      "  trawl sweep all experiments/sweep_20251124_222204\n");
 	return cli_print_str(&out);
 }
 
@@ -57,8 +57,8 @@ static int no_stage(const struct cli_command *command, const char *name)
 	for (i = 1; i < STAGES; i++)
 		list = cli_text("%s, %s", list, stage_name(stages[i]));
 	return cli_usage_error(command,
-			       name ? "no stage '%.60s'; there are: %s" :
-				      "which stage?%.60s there are: %s",
+			       name ? "unknown stage '%.60s'; stages: %s" :
+				      "missing STAGE argument%.60s; stages: %s",
 			       name ? name : "", list);
 }
 
@@ -79,7 +79,7 @@ static int run_stage(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_command_sweep = {
 	"sweep",
 	"STAGE DIR",
-	"configurations of a training run side by side, in stages",
+	"compare configurations of a training run, in stages",
 	"'trawl sweep' lists the stages.\n",
 	NULL,
 	run_stage,

@@ -52,13 +52,12 @@ static int aggregate_reports(struct tw_aggregate *a, const struct cli_sweep *s)
 		tw_aggregate_point(a, &s->sweep.points[i]);
 	cli_tell_notes(&a->notes, false);
 	if (!a->reports && !a->collectives) {
-		cli_message("%s: no report that can be read; 'trawl sweep report' makes them",
-			    s->sweep.directory);
+		cli_message("%s: no readable report: run 'trawl sweep report'", s->sweep.directory);
 		return CLI_FAILED;
 	}
 	if (!a->collectives && !s->common.quiet)
-		cli_message("no collective report with collectives: nccl_master_all_configs is not "
-			    "made");
+		cli_message("no collective report with collectives: nccl_master_all_configs "
+			    "skipped");
 	if (tw_aggregate_write(a, &s->sweep, &err))
 		return cli_fail(&err);
 	status = print_aggregate(a, s->common.format);
@@ -90,7 +89,7 @@ static int aggregate_sweep(const struct cli_command *command, int argc, char **a
 const struct cli_command cli_sweep_aggregate = {
 	"sweep aggregate",
 	"DIR",
-	"reports that are there, all configurations in one table",
+	"combine existing reports, all configurations in one table",
 	"Writes into tracelens_analysis: gpu_timeline_all_configs_mean.xlsx,\n"
 	"gpu_timeline_all_configs_geomean.xlsx, nccl_master_all_configs.xlsx and .csv, from the\n"
 	"reports that 'trawl sweep report' or TraceLens wrote there, workbooks or directories of\n"

@@ -104,9 +104,9 @@ static int go_on(const struct all_command *c, struct cli_sweep_results *r)
 
 static const struct cli_option own_options[] = {
 	{ "top-k", 0, &cli_positive, "N", AT(top_k),
-	  "operations of each report that are looked at (default: 5)" },
-	{ "no-plots", 0, &cli_flag, NULL, AT(no_plots), "draw no pictures" },
-	{ "svg", 0, &cli_flag, NULL, AT(svg), "draw them as SVG too" },
+	  "top operators of each report to analyze (default: 5)" },
+	{ "no-plots", 0, &cli_flag, NULL, AT(no_plots), "draw no plots" },
+	{ "svg", 0, &cli_flag, NULL, AT(svg), "also draw plots as SVG" },
 	{ 0 },
 };
 
@@ -141,10 +141,10 @@ static int run_all_stages(const struct cli_command *command, int argc, char **ar
 const struct cli_command cli_sweep_all = {
 	"sweep all",
 	"DIR",
-	"every stage in one run: which configuration is the best, and why",
+	"every stage in one run: the best configuration, and why",
 	"Writes what 'sweep report', 'variance', 'timestamps', 'overlap', 'plots' and 'merge' write,\n"
-	"each trace being read once, and prints the configurations, the best one first, by how much\n"
-	"it is ahead, what it trades for that, and what held up its matrix products.\n\n"
+	"reading each trace once, and prints the configurations, best first, with the lead of the\n"
+	"best, its trade-offs, and what slows its GEMMs down.\n\n"
 	"  trawl sweep all experiments/sweep_20251124_222204\n"
 	"  trawl sweep all experiments/sweep_20251124_222204 -o results --no-plots --max-memory 16G\n",
 	options,

@@ -10,15 +10,15 @@ enum { CONFIGURATION, RANKS, SLICES, FILE_NAME };
 
 static const struct trawl_column columns[] = {
 	[CONFIGURATION] = TW_TEXT("configuration", 18, "threads and channels", .values = "!"),
-	[RANKS] = TW_INTEGER("ranks", 6, "ranks with a trace", .values = "!"),
-	[SLICES] = TW_INTEGER("slices", 12, "slices of GPUs and hosts in the merged trace",
-			      .values = "!"),
-	[FILE_NAME] = TW_TEXT("file", 40, "the merged trace, below the directory of results",
+	[RANKS] = TW_INTEGER("ranks", 6, "number of ranks with a trace", .values = "!"),
+	[SLICES] =
+		TW_INTEGER("slices", 12, "GPU and host slices in the merged trace", .values = "!"),
+	[FILE_NAME] = TW_TEXT("file", 40, "merged trace, relative to the output directory",
 			      .values = "!"),
 };
 
 static const struct tw_table_spec spec = TW_SPEC(
-	"merged_traces", "the merged timeline of each configuration", columns, .keep_empty = true);
+	"merged_traces", "merged timeline of each configuration", columns, .keep_empty = true);
 
 static void add_merged(struct trawl_table *table, const struct tw_point_analysis *p)
 {
@@ -79,7 +79,7 @@ static int merge_sweep(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_sweep_merge = {
 	"sweep merge",
 	"DIR",
-	"one timeline a configuration, of all its ranks",
+	"merge all ranks into one timeline per configuration",
 	"Writes merged_traces/<T>thread_<C>ch_merged.json for each configuration, traces that\n"
 	"https://ui.perfetto.dev opens, and prints what is in them.\n\n"
 	"  trawl sweep merge experiments/sweep_20251124_222204 --threads 256 --channels 28\n",

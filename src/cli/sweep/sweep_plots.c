@@ -20,19 +20,17 @@
 /* ---- statistics */
 
 static const struct trawl_column columns[] = {
-	TW_TEXT("by", 10, "what the rows are put together by", .values = "!threads|channels|rank"),
-	TW_INTEGER("number", 8, "of threads, of channels, or of the rank", .values = "!"),
-	TW_REAL("mean us", "us", 2, 10, "mean of the time differences", .values = "!"),
-	TW_REAL("median us", "us", 2, 10, "half are below", .values = "!"),
-	TW_REAL("max us", "us", 2, 10, "largest time difference", .values = "!"),
+	TW_TEXT("by", 10, "grouping", .values = "!threads|channels|rank"),
+	TW_INTEGER("number", 8, "value of threads, channels or rank", .values = "!"),
+	TW_REAL("mean us", "us", 2, 10, "mean time difference", .values = "!"),
+	TW_REAL("median us", "us", 2, 10, "median time difference", .values = "!"),
+	TW_REAL("max us", "us", 2, 10, "max time difference", .values = "!"),
 	TW_INTEGER("n", 6, "rows", .values = "!>=1"),
 };
 
-static const struct tw_table_spec statistics_spec =
-	TW_SPEC("variance_statistics",
-		"time between the shortest and the longest call of an operation, for all "
-		"operations of the table together",
-		columns);
+static const struct tw_table_spec statistics_spec = TW_SPEC(
+	"variance_statistics",
+	"time difference of an operator (max - min call), all operators of the table", columns);
 
 static void add_groups(struct trawl_table *table, const struct tw_variance_group *groups,
 		       size_t count, const char *by)
@@ -89,7 +87,7 @@ static size_t draw_kind(const struct cli_sweep_plots *plots, const struct tw_var
 	/* The message is of the first. */
 	for (i = 0; i < TW_VARIANCE_PLOTS && drawn; i++)
 		if (!done[i] && told++)
-			cli_message("'%s.%s' is not there either", tw_variance_plot_names[i],
+			cli_message("'%s.%s' missing too", tw_variance_plot_names[i],
 				    svg ? "svg" : "png");
 	return drawn;
 }
@@ -106,7 +104,7 @@ static int draw_kinds(const struct cli_sweep_plots *plots, const struct tw_varia
 	if (!drawn)
 		return CLI_FAILED;
 	if (!plots->quiet)
-		cli_message("%zu pictures written to %s", drawn, plots->dir);
+		cli_message("%zu plots written to %s", drawn, plots->dir);
 	return drawn < wanted || p->skipped ? CLI_INCOMPLETE : CLI_DONE;
 }
 
@@ -167,8 +165,7 @@ static int choose_places(struct plots_command *c, const char *sweep)
 		place = place ? place : find_table(c, sweep);
 	}
 	if (!place) {
-		cli_message("there is no %s in '%s': 'trawl sweep variance' makes it, or name one "
-			    "with --input-csv",
+		cli_message("no %s in '%s': run 'trawl sweep variance', or give --input-csv",
 			    TABLE_NAME, sweep);
 		return CLI_FAILED;
 	}
@@ -232,11 +229,11 @@ static int read_and_draw(struct plots_command *c)
 
 static const struct cli_option own_options[] = {
 	{ "input-csv", 0, &cli_string, "FILE", AT(input_csv),
-	  "the table (default: " TABLE_NAME " of the sweep)" },
-	{ "svg", 0, &cli_flag, NULL, AT(svg), "SVG files too" },
+	  "input table (default: " TABLE_NAME " of the sweep)" },
+	{ "svg", 0, &cli_flag, NULL, AT(svg), "also write SVG files" },
 	{ "output", 'o', &cli_string, "DIR", AT(sweep.common.output),
-	  "where results go, laid out as in a sweep (default: into the sweep); "
-	  "without DIR: where the pictures go (default: plots beside the table)" },
+	  "output directory, laid out as a sweep (default: the sweep); without DIR: for the "
+	  "plots (default: plots next to the table)" },
 	{ 0 },
 };
 
@@ -257,9 +254,8 @@ static int draw_plots(const struct cli_command *command, int argc, char **argv)
 	c.sweep.filter = cli_filter_of(&c.sweep.lists);
 	if (count > 1 || (!count && !c.input_csv))
 		return cli_usage_error(command,
-				       count ? "one sweep at a time, not %d" :
-					       "which sweep? its directory, or --input-csv "
-					       "(%d given)",
+				       count ? "expected one sweep, got %d" :
+					       "missing DIR argument, or --input-csv (%d given)",
 				       count);
 	status = choose_places(&c, count ? argv[0] : NULL);
 	return status < 0 ? read_and_draw(&c) : status;
@@ -268,8 +264,8 @@ static int draw_plots(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_sweep_plots = {
 	"sweep plots",
 	"[DIR]",
-	"pictures of how the time differences of operations are spread",
-	"Draws what 'trawl sweep variance' found, top5_gemm_kernels_time_variance.csv or another\n"
+	"plot the distribution of operator time differences",
+	"Draws the result of 'trawl sweep variance', top5_gemm_kernels_time_variance.csv or another\n"
 	"such table, with gnuplot into tracelens_analysis/plots: variance_by_threads_boxplot.png,\n"
 	"variance_by_channels_boxplot.png, variance_by_ranks_boxplot.png,\n"
 	"variance_violin_combined.png and variance_thread_channel_interaction.png, of 300 dots an\n"

@@ -35,12 +35,12 @@ static int report_sweep(const struct cli_command *command, int argc, char **argv
 const struct cli_command cli_sweep_report = {
 	"sweep report",
 	"DIR",
-	"reports of every rank and configuration, and these side by side",
+	"reports of every rank and configuration, and comparisons",
 	"Writes into tracelens_analysis: <T>thread/individual_reports/perf_<C>ch_rank<R>.xlsx,\n"
 	"<T>thread/collective_reports/collective_<C>ch.xlsx,\n"
 	"comparisons/compare_<C>ch_rank<R>_across_threads.xlsx, gpu_timeline_all_configs_mean.xlsx,\n"
 	"gpu_timeline_all_configs_geomean.xlsx, nccl_master_all_configs.xlsx and .csv. Traces are\n"
-	"read where they are and stay there. Prints the configurations, the best one first.\n\n"
+	"read in place. Prints the configurations, best first.\n\n"
 	"  trawl sweep report experiments/sweep_20251124_222204\n",
 	options,
 	report_sweep,

@@ -47,13 +47,13 @@ int cli_sweep_results_make(struct cli_sweep_results *r, const struct cli_sweep *
 	r->list = cli_alloc(s->sweep.count, sizeof(*r->list));
 	status = cli_sweep_analyse(s, &s->sweep, false, outputs, r->points);
 	if (s->common.verbose)
-		cli_message("%zu configurations made in %.3f s", s->sweep.count,
+		cli_message("%zu configurations analyzed in %.3f s", s->sweep.count,
 			    cli_seconds() - start);
 	if (status == CLI_FAILED || list_configurations(r, &has_ranks))
 		return CLI_FAILED;
 	if (has_ranks)
 		return status;
-	cli_message("%s: no trace in it could be read", s->sweep.directory);
+	cli_message("%s: no readable trace", s->sweep.directory);
 	return CLI_FAILED;
 }
 
@@ -153,7 +153,7 @@ void cli_sweep_tell_where(const struct cli_sweep_results *r)
 	if (r->s->common.quiet)
 		return;
 	tw_str_init(&text, trawl_allocator_default());
-	add_count(&text, r->reports, "report of a rank", "reports of ranks");
+	add_count(&text, r->reports, "rank report", "rank reports");
 	add_count(&text, r->collectives, "collective report", "collective reports");
 	add_count(&text, r->comparisons, "comparison", "comparisons");
 	add_count(&text, r->aggregates, "table of all configurations",

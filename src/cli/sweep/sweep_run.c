@@ -126,7 +126,7 @@ static void on_tick(void *context, const struct tw_runs *runs, size_t at, int64_
 	tw_str_init(&line, trawl_allocator_default());
 	add_place(&line, runs, at);
 	if (stop.signal)
-		tw_str_add_cstr(&line, "asked to end; once more to force it");
+		tw_str_add_cstr(&line, "stopping; interrupt again to kill");
 	else
 		tw_run_add_time(&line, elapsed_ns);
 	add_time_left(&line, runs, at, elapsed_ns);
@@ -221,7 +221,7 @@ static int read_counts(const struct cli_option *option, const char *text, void *
 	int status = cli_read_number_list(option, text, value, err);
 
 	if (!status && !list->number[0])
-		return trawl_error_set(err, TRAWL_EUSAGE, "--%s: 0 is none", option->name);
+		return trawl_error_set(err, TRAWL_EUSAGE, "--%s: 0 is invalid", option->name);
 	return status;
 }
 
@@ -233,34 +233,35 @@ static const struct cli_option own_options[] = {
 	{ "threads", 't', &count_list, "LIST", AT(threads),
 	  "RCCL threads per block (default: 256,512)" },
 	{ "config", 'f', &cli_string, "FILE", AT(options.config),
-	  "of the trainer (default: config/distributed.yaml)" },
+	  "config file of the trainer (default: config/distributed.yaml)" },
 	{ "output-dir", 'o', &cli_string, "DIR", AT(options.directory),
-	  "the sweep (default: experiments/sweep_<time>)" },
+	  "sweep directory (default: experiments/sweep_<time>)" },
 	{ "nproc", 'p', &cli_positive, "N", AT(options.processes),
-	  "processes of a run (default: 8)" },
+	  "processes per run (default: 8)" },
 	{ "skip-existing", 's', &cli_flag, NULL, AT(options.skip_existing),
-	  "not those that have succeeded before" },
-	{ "no-aggregate", 'n', &cli_flag, NULL, AT(options.no_summary), "no summary at the end" },
-	{ "rocprof", 'r', &cli_flag, NULL, AT(options.rocprof), "under rocprofv3" },
-	{ "stats", 'm', &cli_flag, NULL, AT(options.stats), "with its statistics" },
+	  "skip runs that already succeeded" },
+	{ "no-aggregate", 'n', &cli_flag, NULL, AT(options.no_summary), "write no summary" },
+	{ "rocprof", 'r', &cli_flag, NULL, AT(options.rocprof), "run under rocprofv3" },
+	{ "stats", 'm', &cli_flag, NULL, AT(options.stats), "with rocprofv3 --stats" },
 	{ "rocprof-input", 0, &cli_string, "FILE", AT(options.rocprof_input),
-	  "its input file: which kernels and counters" },
+	  "rocprofv3 input file (kernels and counters)" },
 	{ "timeout", 0, &cli_time_s, "S", AT(options.timeout_ns),
-	  "end an attempt after S seconds" },
+	  "timeout of an attempt in seconds" },
 	{ "retries", 0, &cli_count, "N", AT(options.retries),
-	  "run up to N times more what fails (default: 0)" },
+	  "max retries of a failed run (default: 0)" },
 	{ "grace", 0, &cli_time_s, "S", AT(options.grace_ns),
-	  "seconds from SIGTERM to SIGKILL (default: 30)" },
+	  "seconds between SIGTERM and SIGKILL (default: 30)" },
 	{ "pause", 0, &cli_time_s, "S", AT(options.pause_ns), "seconds between runs (default: 0)" },
 	{ "container", 0, &cli_string, "NAME", AT(options.container),
-	  "run it there by docker exec" },
-	{ "dry-run", 0, &cli_flag, NULL, AT(dry_run), "print the commands, run nothing" },
+	  "run in this container (docker exec)" },
+	{ "dry-run", 0, &cli_flag, NULL, AT(dry_run), "print the commands without running them" },
 	{ 0 },
 };
 
 static const struct cli_option quiet_options[] = {
 	{ "quiet", 'q', &cli_flag, NULL, AT(common.quiet), "only errors on stderr" },
-	{ "verbose", 'v', &cli_flag, NULL, AT(common.verbose), "what the runs print, on stderr" },
+	{ "verbose", 'v', &cli_flag, NULL, AT(common.verbose),
+	  "show the output of the runs on stderr" },
 	{ 0 },
 };
 
@@ -277,22 +278,21 @@ static int check_options(struct run_command *r, int count, char **argv)
 	const char *complaint;
 
 	if (count > 1 || (count && o->directory))
-		return cli_usage_error(r->command, "one directory for the sweep, not %d%s",
+		return cli_usage_error(r->command, "expected one sweep directory, got %d%s",
 				       count + (o->directory != NULL),
-				       count > 1 ? "; a command stands behind '--'" : "");
+				       count > 1 ? "; put the command after '--'" : "");
 	if (count)
 		o->directory = argv[0];
 	if (o->directory && !*o->directory)
-		return cli_usage_error(r->command, "the name of the directory is empty");
+		return cli_usage_error(r->command, "empty directory name");
 	if (!o->rocprof && (o->stats || o->rocprof_input))
-		return cli_usage_error(r->command, "--%s is of rocprofv3: it goes with --rocprof",
+		return cli_usage_error(r->command, "--%s needs --rocprof",
 				       o->stats ? "stats" : "rocprof-input");
 	complaint = o->container ? cli_remote_complaint(o->container) : NULL;
 	if (complaint)
-		return cli_usage_error(r->command, "--container: the name %s", complaint);
+		return cli_usage_error(r->command, "--container: name %s", complaint);
 	if (o->stats && o->rocprof_input && !r->common.quiet)
-		cli_message("--stats is not given to rocprofv3: with --rocprof-input it is set in "
-			    "that file");
+		cli_message("--stats ignored: with --rocprof-input it is set in that file");
 	o->threads = r->threads.number;
 	o->thread_count = r->threads.count;
 	o->channels = r->channels.number;
@@ -328,7 +328,7 @@ static int show_commands(struct tw_runs *runs)
 		const char *const *word = tw_run_command(runs, point, false);
 
 		if (runs->options->skip_existing && tw_runs_is_done(runs, point)) {
-			tw_str_addf(&out, "# has succeeded: %s\n", point->directory);
+			tw_str_addf(&out, "# already succeeded: %s\n", point->directory);
 			continue;
 		}
 		for (v = 0; v < TW_RUN_VARIABLES && !runs->options->container; v++) {
@@ -378,11 +378,10 @@ static int run_all(struct run_command *r, struct tw_runs *runs)
 	if (!r->options.no_summary)
 		printed = cli_print_table(tw_runs_table(runs), r->common.format, "sweep_runs");
 	if (stop.signal && status > CLI_GATE)
-		cli_message("interrupted; to go on, give the same options with --skip-existing -o "
-			    "'%s'",
+		cli_message("interrupted; to resume, repeat with --skip-existing -o '%s'",
 			    runs->directory);
 	else if (status != CLI_FAILED && !r->common.quiet)
-		cli_message("what came of them: trawl sweep all '%s'", runs->directory);
+		cli_message("analyze the results: trawl sweep all '%s'", runs->directory);
 	return printed ? printed : status;
 }
 
@@ -410,7 +409,7 @@ static int run_sweep(const struct cli_command *command, int argc, char **argv)
 	int status = cli_begin(command, &r, before, argv, &count);
 
 	if (status < 0 && before < argc && !o->command_count)
-		status = cli_usage_error(command, "no command behind '--'");
+		status = cli_usage_error(command, "no command after '--'");
 	if (status < 0)
 		status = check_options(&r, count, argv);
 	if (status >= 0)
@@ -432,14 +431,14 @@ static int run_sweep(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_sweep_run = {
 	"sweep run",
 	"[DIR] [-- COMMAND...]",
-	"the training runs, one for each configuration",
+	"run the training once per configuration",
 	"Runs COMMAND once for each number of threads and channels, with\n"
 	"RCCL_THREADS_PER_BLOCK and NCCL_MAX_NCHANNELS set; {out}, {config}, {nproc}, {threads} and\n"
 	"{channels} in it are replaced (default: torchrun with train.py). Writes, into DIR,\n"
 	"<T>thread/nccl_<C>channels/ with run_output.log, run_status.json and what COMMAND writes to\n"
 	"{out}, nccl_thread_sweep_<time>.log and nccl_thread_sweep_summary_<time>.txt, and prints the\n"
-	"summary. A run that fails does not stop the others. Ctrl-C ends what runs; --skip-existing\n"
-	"goes on later.\n\n"
+	"summary. A failed run does not stop the others. Ctrl-C stops the current run; resume with\n"
+	"--skip-existing.\n\n"
 	"  trawl sweep run -c 28,42 -t 256,512 -f config/gemm.yaml --timeout 1800 experiments/gemm\n",
 	options,
 	run_sweep,

@@ -8,23 +8,23 @@
 
 const struct cli_option cli_sweep_filter_options[] = {
 	{ "threads", 0, &cli_number_list, "LIST", AT(lists.threads),
-	  "these thread counts alone, such as 256,512 (default: all)" },
+	  "only these thread counts, such as 256,512 (default: all)" },
 	{ "channels", 0, &cli_number_list, "LIST", AT(lists.channels),
-	  "these channel counts alone, such as 28,42 (default: all)" },
+	  "only these channel counts, such as 28,42 (default: all)" },
 	{ "ranks", 0, &cli_number_list, "LIST", AT(lists.ranks),
-	  "these ranks alone, such as 0-7 (default: all)" },
+	  "only these ranks, such as 0-7 (default: all)" },
 	{ 0 },
 };
 
 const struct cli_option cli_sweep_memory_options[] = {
 	{ "max-memory", 0, &cli_size, "SIZE", AT(max_memory),
-	  "for traces held at once, such as 16G (default: half of the machine's)" },
+	  "max memory for traces, such as 16G (default: half of the machine's)" },
 	{ 0 },
 };
 
 const struct cli_option cli_sweep_output_options[] = {
 	{ "output", 'o', &cli_string, "DIR", AT(common.output),
-	  "where results go, laid out as in a sweep (default: into the sweep)" },
+	  "output directory, laid out as a sweep (default: the sweep)" },
 	{ 0 },
 };
 
@@ -57,8 +57,8 @@ int cli_sweep_begin(struct cli_sweep *s, const struct cli_command *command, void
 	s->filter = cli_filter_of(&s->lists);
 	if (count != 1)
 		return cli_usage_error(command,
-				       count ? "one sweep at a time, not %d" :
-					       "which sweep? its directory (%d given)",
+				       count ? "expected one sweep, got %d" :
+					       "missing DIR argument (%d given)",
 				       count);
 	if (tw_sweep_find(&s->sweep, argv[0], s->common.output, &s->filter,
 			  trawl_allocator_default(), &err)) {

@@ -95,11 +95,11 @@ static int draw_timeline(struct timeline_command *c, const char *directory)
 	if (tw_render_lanes(panels, count, path, t->allocator, &err))
 		return cli_fail(&err);
 	if (!c->common.quiet)
-		cli_message("picture in '%s'", path);
+		cli_message("plot in '%s'", path);
 	if (count == t->count)
 		return CLI_DONE;
-	cli_message("the picture has the first %zu of %zu steps; --start-step and --num-steps "
-		    "choose others",
+	cli_message("plot limited to the first %zu of %zu steps: choose with --start-step and "
+		    "--num-steps",
 		    count, t->count);
 	return CLI_INCOMPLETE;
 }
@@ -118,7 +118,8 @@ static int64_t usable_resolution(const struct timeline_command *c)
 	if (longest / c->resolution_ns < MOST_CELLS)
 		return c->resolution_ns;
 	if (!c->common.quiet)
-		cli_message("--resolution: the longest step has more than %d characters; coarser",
+		cli_message("--resolution: the longest step has more than %d characters: use a "
+			    "coarser one",
 			    MOST_CELLS);
 	return longest / MOST_CELLS + 1;
 }
@@ -151,8 +152,8 @@ static int tell_ranges(const struct timeline_command *c, const char *path)
 			    t->ranges, c->first, c->first + c->count - 1);
 	if (t->ranges)
 		return -1;
-	cli_message("%s: no ranges of steps %u to %u among %zu iterations; --start-step and "
-		    "--num-steps choose others",
+	cli_message("%s: no ranges in steps %u to %u of %zu iterations: choose with --start-step "
+		    "and --num-steps",
 		    path, c->first, c->first + c->count - 1, t->lines);
 	return CLI_FAILED;
 }
@@ -184,7 +185,7 @@ static int read_resolution(const struct cli_option *option, const char *text, vo
 
 	behind = tw_is_digit(*text) || *text == '.' ? tw_parse_real(text, &value) : NULL;
 	if (!behind || *behind || !(value * NS_PER_MS >= 1 && value <= LONGEST_MS))
-		return cli_bad_value(err, option, text, "no number of milliseconds");
+		return cli_bad_value(err, option, text, "not a number of milliseconds");
 	*(int64_t *)ns = llround(value * NS_PER_MS);
 	return 0;
 }
@@ -195,13 +196,13 @@ static const struct cli_kind resolution = { .read = read_resolution };
 
 static const struct cli_option own_options[] = {
 	{ "output", 'o', &cli_string, "FILE", AT(picture),
-	  "the picture (default: DIR/rank_<RR>_timeline.png)" },
-	{ "rank", 0, &cli_count, "N", AT(rank), "whose metrics (default: 0)" },
-	{ "start-step", 0, &cli_count, "N", AT(first), "the first step (default: 5)" },
-	{ "num-steps", 0, &cli_positive, "N", AT(count), "how many steps (default: 5)" },
-	{ "text-only", 0, &cli_flag, NULL, AT(text_only), "no picture" },
+	  "plot file (default: DIR/rank_<RR>_timeline.png)" },
+	{ "rank", 0, &cli_count, "N", AT(rank), "rank (default: 0)" },
+	{ "start-step", 0, &cli_count, "N", AT(first), "first step (default: 5)" },
+	{ "num-steps", 0, &cli_positive, "N", AT(count), "number of steps (default: 5)" },
+	{ "text-only", 0, &cli_flag, NULL, AT(text_only), "draw no plot" },
 	{ "resolution", 0, &resolution, "MS", AT(resolution_ns),
-	  "milliseconds a character (default: 0.5)" },
+	  "milliseconds per character (default: 0.5)" },
 	{ 0 },
 };
 
@@ -219,7 +220,8 @@ static int timeline(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (count != 1)
-		return cli_usage_error(command, "one directory with metrics, not %d", count);
+		return cli_usage_error(command, "expected one directory with metrics, got %d",
+				       count);
 	status = read_and_show(&c, argv[0]);
 	tw_metrics_timeline_release(&c.timeline);
 	return status;
@@ -228,7 +230,7 @@ static int timeline(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_sweep_timeline = {
 	"sweep timeline",
 	"DIR",
-	"compute and communication in the steps of a trainer",
+	"compute and communication timeline of training steps",
 	"Reads rank_<RR>_metrics.jsonl in DIR, which the trainer writes, prints what ran when on\n"
 	"each stream, with the overlap of compute and communication, and draws it into\n"
 	"DIR/rank_<RR>_timeline.png.\n\n"

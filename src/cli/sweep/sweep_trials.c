@@ -67,7 +67,7 @@ static int read_ratio(const struct cli_option *option, const char *text, void *v
 	const char *behind = tw_parse_real(text, value);
 
 	if (!behind || *behind || !isfinite(*(double *)value))
-		return cli_bad_value(err, option, text, "no number");
+		return cli_bad_value(err, option, text, "not a number");
 	return 0;
 }
 
@@ -77,11 +77,10 @@ static const struct cli_kind ratio = { .read = read_ratio };
 
 static const struct cli_option own_options[] = {
 	{ "top-n", 0, &cli_positive, "N", AT(top),
-	  "how many of the best and worst are shown (default: 10)" },
-	{ "baseline", 0, &ratio, "RATIO", AT(baseline),
-	  "overlap ratio to compare with (default: 0.007)" },
+	  "number of best and worst trials shown (default: 10)" },
+	{ "baseline", 0, &ratio, "RATIO", AT(baseline), "baseline overlap ratio (default: 0.007)" },
 	{ "output", 'o', &cli_string, "DIR", AT(common.output),
-	  "where analysis_summary.json goes (default: into DIR)" },
+	  "output directory of analysis_summary.json (default: DIR)" },
 	{ 0 },
 };
 
@@ -99,14 +98,14 @@ static int trials(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (count != 1)
-		return cli_usage_error(command, "one directory of trials, not %d", count);
+		return cli_usage_error(command, "expected one directory of trials, got %d", count);
 	return analyse_trials(&c, argv[0]);
 }
 
 const struct cli_command cli_sweep_trials = {
 	"sweep trials",
 	"DIR",
-	"which trials of a search for settings overlapped best",
+	"rank the trials of a parameter search by overlap",
 	"Reads trial_<N>/trial_metrics.json of each trial in DIR that has a config.yaml, prints the\n"
 	"best and the worst and how they compare with a baseline, and writes\n"
 	"DIR/analysis_summary.json.\n\n"

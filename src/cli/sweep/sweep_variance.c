@@ -51,7 +51,7 @@ static const char *find_input(const struct variance_command *c)
 		path = cli_sweep_path(&inside, name);
 	if (!access(path, F_OK))
 		return path;
-	cli_message("%s is not there: 'trawl sweep %s' makes it, or give --input-csv", first,
+	cli_message("%s is missing: run 'trawl sweep %s', or give --input-csv", first,
 		    stages[c->step - 1]);
 	return NULL;
 }
@@ -143,8 +143,7 @@ static int make_step(const struct variance_command *c, struct tw_variance_steps 
 	if (status)
 		return cli_fail(&err);
 	if (c->step == TW_STEP_VARIANCE && !trawl_table_rows(steps->tables[c->step])) {
-		cli_message("%s: no report or trace in it has rows of sheet GEMM",
-			    c->s.sweep.directory);
+		cli_message("%s: no report or trace with rows of sheet GEMM", c->s.sweep.directory);
 		return CLI_FAILED;
 	}
 	status = write_and_print(c, steps->tables[c->step], find_output(c, input));
@@ -186,7 +185,7 @@ static int read_fraction(const struct cli_option *option, const char *text, void
 	double fraction = strtod(text, &end);
 
 	if (!*text || *end || !(fraction >= 0 && fraction <= 1))
-		return cli_bad_value(err, option, text, "no fraction such as 0.01");
+		return cli_bad_value(err, option, text, "not a fraction such as 0.01");
 	*(double *)value = fraction;
 	return 0;
 }
@@ -197,27 +196,27 @@ static const struct cli_kind fraction_kind = { .read = read_fraction };
 
 static const struct cli_option first_options[] = {
 	{ "top-k", 0, &cli_positive, "N", AT(top_k),
-	  "operations of each report (default 5); also in the file's name" },
+	  "top operators of each report (default 5); also in the file name" },
 	{ 0 },
 };
 
 static const struct cli_option following_options[] = {
-	{ "top-k", 0, &cli_positive, "N", AT(top_k), "which file top<N>_... is read (default 5)" },
+	{ "top-k", 0, &cli_positive, "N", AT(top_k), "N of the input file top<N>_... (default 5)" },
 	{ "input-csv", 0, &cli_string, "FILE", AT(input),
-	  "what is read (default: the file of the stage before)" },
+	  "input file (default: output of the previous stage)" },
 	{ 0 },
 };
 
 static const struct cli_option output_options[] = {
 	{ "output-csv", 0, &cli_string, "FILE", AT(output),
-	  "what is written (default: in tracelens_analysis, or beside --input-csv)" },
+	  "output file (default: in tracelens_analysis, or next to --input-csv)" },
 	{ 0 },
 };
 
 static const struct cli_option tolerance_options[] = {
 	{ "tolerance", 0, &fraction_kind, "FRACTION", AT(tolerance),
-	  "off by so much of the expected time is within_tol "
-	  "(default " TW_LIMIT_TEXT(TW_LIMIT_SWEEP_TOLERANCE) ")" },
+	  "max relative difference for within_tol (default " TW_LIMIT_TEXT(
+		  TW_LIMIT_SWEEP_TOLERANCE) ")" },
 	{ 0 },
 };
 
@@ -266,10 +265,10 @@ static int run_step(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cli_sweep_variance = {
 	"sweep variance",
 	"DIR",
-	"operations whose calls differ most in time",
+	"operators with the largest variance of call times",
 	"Of the sheet GEMM of each report in tracelens_analysis, or of the trace where there is\n"
-	"none, the rows whose longest and shortest call differ most. Writes\n"
-	"top5_gemm_kernels_time_variance.csv into tracelens_analysis, and prints what it says.\n\n"
+	"none, the rows with the largest max - min call time. Writes\n"
+	"top5_gemm_kernels_time_variance.csv into tracelens_analysis, and prints a digest.\n\n"
 	"  trawl sweep variance experiments/sweep_20251124_222204 --top-k 5\n",
 	variance_options,
 	run_step,
@@ -278,10 +277,10 @@ const struct cli_command cli_sweep_variance = {
 const struct cli_command cli_sweep_timestamps = {
 	"sweep timestamps",
 	"DIR",
-	"when the shortest and the longest of those calls ran",
-	"Finds both calls in the traces: the operation itself, not whatever has the kernel's name.\n"
-	"Writes top5_gemm_kernels_time_variance_with_timestamps.csv; match_status tells how well\n"
-	"the times are those of the report.\n\n"
+	"timestamps of the shortest and the longest of those calls",
+	"Finds both calls in the traces, by the operator, not by the kernel name.\n"
+	"Writes top5_gemm_kernels_time_variance_with_timestamps.csv; match_status is the\n"
+	"quality of the match with the times of the report.\n\n"
 	"  trawl sweep timestamps experiments/sweep_20251124_222204\n",
 	timestamps_options,
 	run_step,
@@ -290,7 +289,7 @@ const struct cli_command cli_sweep_timestamps = {
 const struct cli_command cli_sweep_overlap = {
 	"sweep overlap",
 	"DIR",
-	"what communicated during the longest of those calls",
+	"collectives that overlap the longest of those calls",
 	"Collectives of the same rank, from its trace, else from the collective report. Writes\n"
 	"top5_gemm_kernels_time_variance_with_collective_overlap.csv.\n\n"
 	"  trawl sweep overlap experiments/sweep_20251124_222204\n",

@@ -375,7 +375,7 @@ static void add_image(const struct tw_page_pictures *p, const char *label,
 
 static void add_missing(const char *path, struct tw_str *out)
 {
-	add(out, "<p class=\"missing\">There is no picture");
+	add(out, "<p class=\"missing\">No plot");
 	if (path) {
 		add(out, ": ");
 		add_text(out, tw_file_name(path));

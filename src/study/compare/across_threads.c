@@ -149,7 +149,7 @@ int tw_compare_across_threads(const struct tw_point_analysis *points, const stru
 		if (list[i].cut)
 			tw_str_note(&out->notes,
 				    "comparison of %" PRId64 " channels, rank %" PRId64
-				    ": of the first %d thread counts alone",
+				    ": first %d thread counts only",
 				    list[i].channels, list[i].rank, MOST_SIDES);
 		if (list[i].err.status && !status) {
 			status = list[i].err.status;

@@ -65,10 +65,10 @@ static int read_side(struct trawl_comparison *c, size_t i, uint32_t which, struc
 static const char *what_of(enum tw_compared_kind kind)
 {
 	static const char *const words[TW_COMPARED_KINDS] = {
-		[TW_TIMELINE_PART] = "the timeline",
+		[TW_TIMELINE_PART] = "timeline",
 		[TW_OPERATION] = "operations",
 		[TW_KERNEL] = "kernels",
-		[TW_COLLECTIVE_SYNC] = "collectives over the ranks",
+		[TW_COLLECTIVE_SYNC] = "collectives over ranks",
 		[TW_COLLECTIVE_RANK] = "collectives on each rank",
 	};
 
@@ -88,7 +88,7 @@ static void tell_one_sided(const struct trawl_comparison *c)
 		if (!a[k] == !b[k] || (k == TW_COLLECTIVE_SYNC && by_rank) ||
 		    (k == TW_COLLECTIVE_RANK && by_sync))
 			continue;
-		say(c, "%s has no %s: %s are not compared", c->labels[a[k] ? 1 : 0],
+		say(c, "%s has no %s: %s not compared", c->labels[a[k] ? 1 : 0],
 		    tw_compared_tables[k]->name, what_of((enum tw_compared_kind)k));
 	}
 }
@@ -112,19 +112,18 @@ static int check_common(const struct trawl_comparison *c, struct trawl_error *er
 		if (c->changes.all[i].count)
 			return 0;
 	if (!first || !second)
-		return trawl_error_set(err, TRAWL_ENODATA,
-				       "nothing to compare: there are no times in %s",
+		return trawl_error_set(err, TRAWL_ENODATA, "nothing to compare: no times in %s",
 				       c->labels[first ? 1 : 0]);
 	if (c->changes.common)
 		return trawl_error_set(err, TRAWL_ENODATA,
-				       "nothing to compare: no table is in both %s and %s",
+				       "nothing to compare: %s and %s have no table in common",
 				       c->labels[0], c->labels[1]);
 	if (c->sides[0].kind == c->sides[1].kind && !c->options.in_common)
 		return 0;
 	return trawl_error_set(
 		err, TRAWL_ENODATA,
-		"nothing to compare: no configuration is in both %s and %s (--threads "
-		"and --channels choose one of each)",
+		"nothing to compare: %s and %s have no configuration in common (choose one of "
+		"each with --threads and --channels)",
 		c->labels[0], c->labels[1]);
 }
 
@@ -142,9 +141,9 @@ static void tell_damaged(const struct trawl_comparison *c)
 
 		if (d->rank >= 0)
 			snprintf(rank, sizeof(rank), "rank %lld", (long long)d->rank);
-		say(c, "%s%s%s: %s is damaged, a part of the trace is lost: %s", c->labels[d->side],
+		say(c, "%s%s%s: %s is damaged (incomplete trace): %s", c->labels[d->side],
 		    name[0] ? " " : "", name, rank,
-		    d->left_out ? "its times do not count" : "its times are of what is left");
+		    d->left_out ? "skipped" : "times are lower bounds");
 	}
 }
 
@@ -203,12 +202,12 @@ static int read_many(struct trawl_comparison *c, struct trawl_error *err)
 		if (read_side(c, i, 0, err))
 			return err->status;
 		if (c->samples.damaged_count > damaged)
-			say(c, "%s: its trace is damaged, a part of it is lost", c->labels[i]);
+			say(c, "%s: damaged, incomplete trace", c->labels[i]);
 		damaged = c->samples.damaged_count;
 		if (!c->sides[i].book)
 			return trawl_error_set(err, TRAWL_ENODATA,
-					       "%s is no single report or trace: more than two of "
-					       "those alone can be compared",
+					       "%s is not a single report or trace: more than "
+					       "two sides must be single reports or traces",
 					       c->labels[i]);
 	}
 	return 0;
@@ -234,7 +233,7 @@ int trawl_compare(struct trawl_comparison **out, const char *const *paths, size_
 
 	*out = NULL;
 	if (count < 2 || count > TW_COMPARE_MOST_SIDES)
-		return trawl_error_set(err, TRAWL_EUSAGE, "2 to %d sides can be compared, not %zu",
+		return trawl_error_set(err, TRAWL_EUSAGE, "expected 2 to %d sides, got %zu",
 				       TW_COMPARE_MOST_SIDES, count);
 	c = tw_alloc_array(a, 1, sizeof(*c));
 	if (!c)
@@ -441,7 +440,7 @@ int trawl_comparison_write_xlsx(const struct trawl_comparison *c, const char *pa
 	if (!status)
 		status = add_report_tables(c, w, err);
 	if (!status && !w->count)
-		status = trawl_error_set(err, TRAWL_ENODATA, "there is nothing for a workbook");
+		status = trawl_error_set(err, TRAWL_ENODATA, "no tables for the workbook");
 	if (!status)
 		status = tw_render_xlsx(w->list, w->count, path, c->allocator, err);
 	if (!status && tables)

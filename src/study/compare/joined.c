@@ -304,7 +304,7 @@ static const char *meaning_of(struct joining *j, const struct column *column)
 
 	switch (column->kind) {
 	case KEY:
-		return "what rows are joined by";
+		return "key of the rows";
 	case DIFFERENCE:
 		return name_of(j, join->names[column->side], " - ", join->names[0], "");
 	case PERCENT:
@@ -369,9 +369,7 @@ static void note_added_up(const struct joining *j, struct trawl_table *table)
 
 	for (i = 0; i < join->side_count; i++)
 		if (join->sides[i]->added_up)
-			tw_table_add_note(table,
-					  "%zu rows of %s have the same key as another one and are "
-					  "added to it",
+			tw_table_add_note(table, "%zu rows of %s have duplicate keys: added up",
 					  join->sides[i]->added_up, join->names[i]);
 }
 

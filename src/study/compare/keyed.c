@@ -232,7 +232,7 @@ int tw_keyed_of(struct tw_keyed *keyed, const struct trawl_table *from, const ch
 
 	*keyed = (struct tw_keyed){ .table = from, .key_count = key_count };
 	if (rows >= UINT32_MAX / 4)
-		return trawl_error_set(err, TRAWL_ELIMIT, "more rows than can be compared");
+		return trawl_error_set(err, TRAWL_ELIMIT, "too many rows to compare");
 	for (i = 0; i < key_count; i++)
 		keyed->keys[i] = trawl_table_find_column(from, keys[i]);
 	keyed->ids = tw_alloc(scope, (rows + 1) * sizeof(*keyed->ids));

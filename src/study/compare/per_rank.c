@@ -59,7 +59,7 @@ static struct trawl_table *make_table(struct columns *c, const char *name, const
 	(struct trawl_column) TW_REAL(header, (unit), (digits), 14, (meaning))
 #define TEXT(header, width, meaning) (struct trawl_column) TW_TEXT(header, (width), (meaning))
 
-#define CHANGE_MEANING "(baseline - test) / baseline: above 0 the test is faster"
+#define CHANGE_MEANING "(baseline - test) / baseline: above 0 is faster"
 
 static const char *status_of(enum tw_verdict verdict)
 {
@@ -120,24 +120,21 @@ static struct trawl_table *new_timeline(const struct tw_changes *changes,
 
 	columns_init(&c, changes->samples->allocator);
 	if (by_rank)
-		add_column(&c, "", "",
-			   (struct trawl_column)TW_INTEGER("rank", 6, "rank in the job"));
+		add_column(&c, "", "", (struct trawl_column)TW_INTEGER("rank", 6, "rank"));
 	add_column(&c, "", "", TEXT("type", 22, "part of the timeline"));
-	add_column(&c, sides[0].label, "",
-		   REAL("_time_ms", "ms", 3, "of the baseline; over ranks their mean"));
-	add_column(&c, sides[1].label, "", REAL("_time_ms", "ms", 3, "the same of the test"));
+	add_column(&c, sides[0].label, "", REAL("_time_ms", "ms", 3, "baseline; all ranks: mean"));
+	add_column(&c, sides[1].label, "", REAL("_time_ms", "ms", 3, "same for the test"));
 	add_column(&c, "", "", REAL("diff_time_ms", "ms", 3, "test - baseline"));
 	add_column(&c, "", "", REAL("percent_change", "%", 2, CHANGE_MEANING));
 	if (by_rank)
 		add_column(&c, "", "", TEXT("status", 10, "Better, Worse or Similar"));
 	add_column(&c, "", "", REAL("ratio", "", 4, "test / baseline"));
-	add_column(&c, sides[0].label, "", REAL("_percent", "%", 2, "share of its total_time"));
-	add_column(&c, sides[1].label, "", REAL("_percent", "%", 2, "the same of the test"));
-	add_column(&c, "", "", REAL("diff_percent", "%", 2, "test - baseline of the shares"));
+	add_column(&c, sides[0].label, "", REAL("_percent", "%", 2, "share of total_time"));
+	add_column(&c, sides[1].label, "", REAL("_percent", "%", 2, "same for the test"));
+	add_column(&c, "", "", REAL("diff_percent", "%", 2, "difference of the shares"));
 	return by_rank ?
-		       make_table(&c, "GPU_ByRank_Cmp", "the timeline of each rank on both sides") :
-		       make_table(&c, "GPU_Summary_Cmp",
-				  "the timeline on both sides, means over the ranks");
+		       make_table(&c, "GPU_ByRank_Cmp", "timeline of each rank on both sides") :
+		       make_table(&c, "GPU_Summary_Cmp", "timeline on both sides, mean over ranks");
 }
 
 /* The columns from `column` on, but for those that only one of the tables has. */
@@ -191,12 +188,13 @@ static struct trawl_table *make_dashboard(const struct tw_changes *changes,
 
 	columns_init(&c, s->allocator);
 	add_column(&c, "", "", TEXT("Metric", 28, "part of the timeline"));
-	add_column(&c, sides[0].label, "", REAL("", "ms", 2, "mean over the ranks"));
-	add_column(&c, sides[1].label, "", REAL("", "ms", 2, "mean over the ranks"));
+	add_column(&c, sides[0].label, "", REAL("", "ms", 2, "mean over ranks"));
+	add_column(&c, sides[1].label, "", REAL("", "ms", 2, "mean over ranks"));
 	add_column(&c, "", "", REAL("Improvement (%)", "%", 2, CHANGE_MEANING));
 	add_column(&c, "", "",
-		   TEXT("Status", 10, "by the medians and their noise: Better, Worse or Similar"));
-	table = make_table(&c, "Summary_Dashboard", "what changed, on one page");
+		   TEXT("Status", 10,
+			"Better, Worse or Similar, from the medians and their noise"));
+	table = make_table(&c, "Summary_Dashboard", "summary of changes");
 	for (i = 0; table && tw_compared_parts[i]; i++) {
 		const char *part = tw_compared_parts[i];
 		const struct tw_change *change = tw_changes_part(changes, part);
@@ -384,23 +382,23 @@ static struct trawl_table *new_collectives(const struct tw_single_side sides[2],
 	size_t i;
 
 	columns_init(&c, a);
-	add_column(&c, "", "", TEXT(TW_COL_COLLECTIVE_NAME, 24, "which collective"));
-	add_column(&c, "", "", TEXT("dtype", 12, "type of the elements"));
+	add_column(&c, "", "", TEXT(TW_COL_COLLECTIVE_NAME, 24, "collective"));
+	add_column(&c, "", "", TEXT("dtype", 12, "data type"));
 	add_column(&c, "", "",
-		   (struct trawl_column)TW_ID(TW_COL_IN_MSG_NELEMS, 14, "elements sent"));
+		   (struct trawl_column)TW_ID(TW_COL_IN_MSG_NELEMS, 14, "number of elements sent"));
 	for (i = 0; i < MEASURES; i++) {
 		const struct measure *m = &measures[i];
 
 		add_column(&c, sides[0].label, m->header,
-			   REAL("_", m->unit, 3, "of the baseline, all its rows together"));
-		add_column(&c, sides[1].label, m->header, REAL("_", m->unit, 3, "of the test"));
+			   REAL("_", m->unit, 3, "baseline, sum of its rows"));
+		add_column(&c, sides[1].label, m->header, REAL("_", m->unit, 3, "test"));
 		add_column(&c, "", m->header, REAL("diff_", m->unit, 3, "test - baseline"));
 		if (m->better)
 			add_column(&c, "", m->header,
-				   REAL("percent_change_", "%", 2, "above 0 the test is better"));
+				   REAL("percent_change_", "%", 2, "above 0 is better"));
 		add_column(&c, "", m->header, REAL("ratio_", "", 4, "test / baseline"));
 	}
-	return make_table(&c, name, "collectives of both sides by name, type and size");
+	return make_table(&c, name, "collectives of both sides by name, data type and size");
 }
 
 static void set_key(struct trawl_table *table, size_t row, const char *name)

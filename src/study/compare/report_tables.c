@@ -36,14 +36,14 @@ static bool not_of_kernels(size_t side, const char *header)
 
 static const struct kind timeline = {
 	.table = &tw_analysis_gpu_timeline.table,
-	.meaning = "a type of GPU time",
+	.meaning = "GPU time by type",
 	.keys = { "type" },
 	.differences = { TW_COL_TIME_MS },
 };
 
 static const struct kind ops = {
 	.table = &tw_analysis_ops_summary.table,
-	.meaning = "an operation by name",
+	.meaning = "operators by name",
 	.keys = { "name" },
 	.differences = { TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS, TW_COL_COUNT },
 	.order = TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
@@ -52,7 +52,7 @@ static const struct kind ops = {
 
 static const struct kind kernels = {
 	.table = &tw_analysis_kernel_summary.table,
-	.meaning = "a kernel by name",
+	.meaning = "kernels by name",
 	.keys = { TW_COL_KERNEL_NAME },
 	.differences = { TW_COL_KERNEL_DURATION_US_SUM, TW_COL_KERNEL_DURATION_US_MEAN,
 			 TW_COL_KERNEL_DURATION_US_COUNT },
@@ -68,7 +68,7 @@ static const struct kind kernels = {
 
 static const struct kind unique_args = {
 	.table = &tw_analysis_ops_unique_args.table,
-	.meaning = "an operation with its arguments",
+	.meaning = "operators by arguments",
 	.keys = CALL_KEYS,
 	.differences = { TW_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, TW_COL_TOTAL_DIRECT_KERNEL_TIME_MEAN,
 			 TW_COL_OPERATION_COUNT },
@@ -77,7 +77,7 @@ static const struct kind unique_args = {
 
 static const struct kind unified = {
 	.table = &tw_analysis_unified_perf_summary.table,
-	.meaning = "an operation with its arguments",
+	.meaning = "operators by arguments",
 	.keys = CALL_KEYS,
 	.differences = { TW_COL_KERNEL_TIME_US_SUM, TW_COL_KERNEL_TIME_US_MEAN,
 			 TW_COL_OPERATION_COUNT },
@@ -85,7 +85,7 @@ static const struct kind unified = {
 };
 
 static const struct kind roofline = {
-	.meaning = "an operation with the parameters of its cost model",
+	.meaning = "operators by cost model parameters",
 	.keys = { "name" },
 	.differences = { TW_COL_KERNEL_TIME_US_SUM, TW_COL_KERNEL_TIME_US_MEAN, TW_COL_NAME_COUNT,
 			 TW_COL_TFLOPS_S_MEAN, TW_COL_TB_S_MEAN },
@@ -182,7 +182,7 @@ static int add_table(struct comparing *c, const struct tw_join *join)
 	int status;
 
 	if (*c->count == TW_COMPARE_MOST_TABLES) {
-		tw_str_addf(c->told, "%s: left out, for there are %d tables already\n", join->name,
+		tw_str_addf(c->told, "%s: skipped, more than %d tables\n", join->name,
 			    TW_COMPARE_MOST_TABLES);
 		return 0;
 	}
@@ -333,7 +333,7 @@ static int find_parameters(const struct comparing *c, struct sheet *sheet)
 			common = !sheet->of[side] || tw_table_has_column(sheet->of[side], header);
 		if (common && sheet->key_count == TW_KEYED_MOST)
 			return trawl_error_set(c->err, TRAWL_ELIMIT,
-					       "%s has more than %d parameters in common",
+					       "%s has more than %d common parameters",
 					       sheet->table->name, TW_KEYED_MOST - 1);
 		if (common)
 			sheet->keys[sheet->key_count++] = header;
@@ -434,7 +434,7 @@ int tw_compare_reports(const struct tw_compared *sides, size_t side_count, unsig
 
 	*count = 0;
 	if (side_count < 2 || side_count > MOST_SIDES)
-		return trawl_error_set(err, TRAWL_EUSAGE, "2 to %d reports are compared, not %zu",
+		return trawl_error_set(err, TRAWL_EUSAGE, "expected 2 to %d reports, got %zu",
 				       MOST_SIDES, side_count);
 	if (sheets & TRAWL_COMPARE_TIMELINE)
 		status = compare_sheet(&c, &timeline, timeline.table, false);

@@ -36,7 +36,7 @@ static int leave_out(struct tw_side *side)
 		return trawl_error_set(err, TRAWL_EFORMAT, "not accepted with --strict: %s",
 				       message);
 	}
-	tw_str_note(&side->notes, "left out: %s", err->message);
+	tw_str_note(&side->notes, "skipped: %s", err->message);
 	side->incomplete = true;
 	return 0;
 }
@@ -83,7 +83,7 @@ static int add_sheet(struct tw_side *side, struct tw_book *book, enum tw_compare
 	side->having[kind] += added;
 	/* A sheet without anything in it is a report with nothing to say. */
 	if (!added && trawl_table_columns(table)) {
-		tw_str_note(&side->notes, "left out: %s: %s", tw_book_name(book),
+		tw_str_note(&side->notes, "skipped: %s: %s", tw_book_name(book),
 			    lacks.ptr ? lacks.ptr : "");
 		side->incomplete = true;
 	}
@@ -420,7 +420,7 @@ static int read_point_traces(struct tw_side *side, const struct tw_sweep_point *
 		return status;
 	/* One configuration that cannot be read does not keep others from being compared. */
 	tw_str_note(&side->notes, "%s", side->err->message);
-	tw_str_note(&side->notes, "left out: %s of %s", point->name, side->label);
+	tw_str_note(&side->notes, "skipped: %s of %s", point->name, side->label);
 	side->incomplete = true;
 	return 0;
 }
@@ -454,8 +454,8 @@ static int read_sweep(struct tw_side *side)
 		status = read_point(side, &side->sweep.points[i]);
 	if (side->stale && !quiet)
 		tw_str_note(&side->notes,
-			    "%s: %zu report%s older than the traces; 'trawl sweep report' makes "
-			    "them anew",
+			    "%s: %zu report%s older than the traces; regenerate with 'trawl "
+			    "sweep report'",
 			    side->label, side->stale, side->stale == 1 ? " is" : "s are");
 	return status;
 }

@@ -151,9 +151,8 @@ int tw_side_open(struct tw_side *side, const char *path, const struct tw_side_op
 	if (strpbrk(path, "*?["))
 		return 0;
 	if (!strcmp(path, "-"))
-		return trawl_error_set(
-			err, TRAWL_EIO,
-			"standard input cannot be a side of a comparison: name a file");
+		return trawl_error_set(err, TRAWL_EIO,
+				       "cannot compare standard input: name a file");
 	if (stat(path, &info))
 		return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path,
 				       strerror(errno));

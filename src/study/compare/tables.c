@@ -12,7 +12,7 @@
 #define TIME(header, meaning) TW_MEAN_MS(header, 14, meaning, .values = ">=0")
 #define COUNT(header, width, meaning) TW_INTEGER(header, width, meaning, .values = ">=0")
 #define VERDICT_OF(meaning) TW_TEXT("verdict", 8, meaning, .values = "!same|better|worse|new|gone")
-#define WHY_OF TW_TEXT("why", 40, "why that is the verdict", .values = "!")
+#define WHY_OF TW_TEXT("why", 40, "reason for the verdict", .values = "!")
 
 /* Behind the keys of every table of changes, in this order. */
 enum {
@@ -40,50 +40,45 @@ enum {
 };
 
 #define MEASURE_COLUMNS                                                                            \
-	TIME(TW_COL_BASELINE_MS, "median over the ranks; over configurations the mean of those"),  \
-		TIME(TW_COL_TEST_MS, "the same of the test"),                                      \
-		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is less time"),      \
+	TIME(TW_COL_BASELINE_MS, "median over ranks; configurations: mean of medians"),            \
+		TIME(TW_COL_TEST_MS, "same for the test"),                                         \
+		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is faster"),         \
 		TW_PERCENT_2(TW_COL_FASTER, 10,                                                    \
-			     "(baseline - test) / baseline: above 0 the test is faster; over "     \
-			     "configurations by the geometric mean of the ratios"),                \
-		TW_PERCENT_2(                                                                      \
-			"of total (%)", 10,                                                        \
-			"baseline time as a share of the baseline's total_time; streams overlap"), \
-		TIME(TW_COL_NOISE_MS, "the larger spread of the two sides; empty: one rank each"), \
-		VERDICT_OF("better, worse, same (no more than noise, or next to nothing), new, "   \
-			   "gone"),                                                                \
+			     "(baseline - test) / baseline: above 0 is faster; several "           \
+			     "configurations: geometric mean of the ratios"),                      \
+		TW_PERCENT_2("of total (%)", 10,                                                   \
+			     "baseline time / baseline total_time; streams overlap"),              \
+		TIME(TW_COL_NOISE_MS, "larger spread of the two sides; empty: one rank per side"), \
+		VERDICT_OF("better, worse, same (within noise or below thresholds), "              \
+			   "new, gone"),                                                           \
 		WHY_OF,                                                                            \
-		TIME("baseline spread ms", "1.4826 x median absolute deviation over the ranks"),   \
-		TIME("test spread ms", "the same of the test"),                                    \
-		COUNT("baseline ranks", 8, "ranks that have it and count"),                        \
-		COUNT("test ranks", 8, "the same of the test"),                                    \
-		COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),      \
-		COUNT("baseline calls", 10, "how often, of the rank in the middle"),               \
-		COUNT("test calls", 10, "the same of the test"),                                   \
+		TIME("baseline spread ms", "1.4826 x median absolute deviation over ranks"),       \
+		TIME("test spread ms", "same for the test"),                                       \
+		COUNT("baseline ranks", 8, "ranks with a value, damaged ones skipped"),            \
+		COUNT("test ranks", 8, "same for the test"),                                       \
+		COUNT("ranks slower", 8, "ranks of both sides that are slower in the test"),       \
+		COUNT("baseline calls", 10, "number of calls, of the median rank"),                \
+		COUNT("test calls", 10, "same for the test"),                                      \
 		TW_MEAN_US("baseline per call", 12, "baseline time / calls", .values = ">=0"),     \
-		TW_MEAN_US("test per call", 12, "the same of the test", .values = ">=0")
+		TW_MEAN_US("test per call", 12, "same for the test", .values = ">=0")
 
-#define OVER_CONFIGURATIONS                                                       \
-	COUNT("configurations", 8, "configurations in which both sides have it"), \
-		TW_TEXT(TW_COL_WORST_CONFIGURATION, 20,                           \
-			"where the test does worst against the "                  \
-			"baseline"),                                              \
-		TW_PERCENT_2("worst faster (%)", 10, "by how much it is faster there")
+#define OVER_CONFIGURATIONS                                                     \
+	COUNT("configurations", 8, "configurations with values on both sides"), \
+		TW_TEXT(TW_COL_WORST_CONFIGURATION, 20,                         \
+			"configuration with the largest regression"),           \
+		TW_PERCENT_2("worst faster (%)", 10, "faster (%) in that configuration")
 
 #define CONFIGURATION TW_TEXT("configuration", 20, "threads and channels")
 #define TYPE                                                                                  \
 	TW_TEXT("type", 22,                                                                   \
-		"part of the timeline; more idle_time counts as worse only where total_time " \
-		"is worse too",                                                               \
+		"part of the timeline; more idle_time is a regression only if total_time is", \
 		.values = "!")
-#define OPERATION TW_TEXT("name", 48, "name of the operation", .values = "!")
-#define KERNEL                                                                                     \
-	TW_TEXT(TW_COL_KERNEL_NAME, 60, "name of the kernel, on any stream and for any operation", \
-		.values = "!")
-#define COLLECTIVE                                               \
-	TW_TEXT(TW_COL_COLLECTIVE_NAME, 24, "which collective"), \
-		TW_TEXT("dtype", 12, "type of the elements"),    \
-		TW_ID(TW_COL_IN_MSG_NELEMS, 14, "elements sent")
+#define OPERATION TW_TEXT("name", 48, "operator name", .values = "!")
+#define KERNEL \
+	TW_TEXT(TW_COL_KERNEL_NAME, 60, "kernel name, all streams and operators", .values = "!")
+#define COLLECTIVE                                                                            \
+	TW_TEXT(TW_COL_COLLECTIVE_NAME, 24, "collective"), TW_TEXT("dtype", 12, "data type"), \
+		TW_ID(TW_COL_IN_MSG_NELEMS, 14, "number of elements sent")
 
 static const struct trawl_column timeline[] = { TYPE, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
 static const struct trawl_column operations[] = { OPERATION, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
@@ -115,22 +110,20 @@ enum {
 static const struct trawl_column configurations[] = {
 	[OF_CONFIG] = CONFIGURATION,
 	[OF_TEST_CONFIG] =
-		TW_TEXT(TW_COL_TEST_CONFIGURATION, 20, "where that of the test is another one"),
-	[OF_BASELINE] = TIME(TW_COL_BASELINE_MS, "total_time, median over the ranks"),
-	[OF_TEST] = TIME(TW_COL_TEST_MS, "the same of the test"),
-	[OF_DIFFERENCE] =
-		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is less time"),
-	[OF_FASTER] = TW_PERCENT_2(TW_COL_FASTER, 10,
-				   "(baseline - test) / baseline: above 0 the test is faster"),
-	[OF_NOISE] = TIME(TW_COL_NOISE_MS, "the larger spread of the ranks of the two sides"),
+		TW_TEXT(TW_COL_TEST_CONFIGURATION, 20, "configuration of the test, if different"),
+	[OF_BASELINE] = TIME(TW_COL_BASELINE_MS, "total_time, median over ranks"),
+	[OF_TEST] = TIME(TW_COL_TEST_MS, "same for the test"),
+	[OF_DIFFERENCE] = DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is faster"),
+	[OF_FASTER] =
+		TW_PERCENT_2(TW_COL_FASTER, 10, "(baseline - test) / baseline: above 0 is faster"),
+	[OF_NOISE] = TIME(TW_COL_NOISE_MS, "larger rank-to-rank spread of the two sides"),
 	[OF_VERDICT] = VERDICT_OF("better, worse, same, new, gone"),
 	[OF_WHY] = WHY_OF,
-	[OF_RANKS] = COUNT("baseline ranks", 8, "ranks that count"),
-	[OF_TEST_RANKS] = COUNT("test ranks", 8, "the same of the test"),
-	[OF_SLOWER] = COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),
+	[OF_RANKS] = COUNT("baseline ranks", 8, "ranks used"),
+	[OF_TEST_RANKS] = COUNT("test ranks", 8, "same for the test"),
+	[OF_SLOWER] = COUNT("ranks slower", 8, "ranks of both sides that are slower in the test"),
 	[OF_BEST] = TW_TEXT(TW_COL_BEST_OF, 10,
-			    "of which side it is the configuration with the least "
-			    "total_time"),
+			    "side of which it is the best configuration (min total_time)"),
 };
 
 enum {
@@ -147,17 +140,17 @@ enum {
 
 static const struct trawl_column ranks[] = {
 	[RANK_CONFIG] = CONFIGURATION,
-	[RANK] = COUNT("rank", 6, "rank that both sides have"),
+	[RANK] = COUNT("rank", 6, "rank, on both sides"),
 	[RANK_BASELINE] = TIME(TW_COL_BASELINE_MS, "computation_time of the rank"),
-	[RANK_TEST] = TIME(TW_COL_TEST_MS, "the same of the test"),
+	[RANK_TEST] = TIME(TW_COL_TEST_MS, "same for the test"),
 	[RANK_DIFFERENCE] =
-		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is less time"),
-	[RANK_FASTER] = TW_PERCENT_2(TW_COL_FASTER, 10,
-				     "(baseline - test) / baseline: above 0 the test is faster"),
+		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is faster"),
+	[RANK_FASTER] =
+		TW_PERCENT_2(TW_COL_FASTER, 10, "(baseline - test) / baseline: above 0 is faster"),
 	[RANK_OTHERS] = DIFFERENCE_OF(TW_COL_OTHERS_DIFFERENCE_MS,
 				      "median of test - baseline of the other ranks"),
-	[RANK_VERDICT] = VERDICT_OF("worse, better: it computes far longer, far less against the "
-				    "others; same: it does not stand out"),
+	[RANK_VERDICT] = VERDICT_OF("worse, better: outlier with much more, much less compute "
+				    "time than the other ranks; same: no outlier"),
 	[RANK_WHY] = WHY_OF,
 };
 
@@ -178,54 +171,51 @@ enum {
 
 static const struct trawl_column summary[] = {
 	[SIDE] = TW_TEXT("side", 10, "baseline or test", .values = "!baseline|test"),
-	[LABEL] = TW_TEXT("label", 24, "what it is called", .values = "!"),
+	[LABEL] = TW_TEXT("label", 24, "label", .values = "!"),
 	[WHAT] = TW_TEXT("what", 10, "sweep, report, trace or ranks (traces of one job)",
 			 .values = "!"),
 	[NAME] = TW_TEXT("name", 24, "name of the file or directory", .values = "!"),
-	[OWN_CONFIGS] = COUNT("configurations", 10, "configurations that it has"),
-	[COMMON_CONFIGS] = COUNT(TW_COL_IN_BOTH, 10, "configurations that both sides have"),
-	[ONLY_HERE] = TW_TEXT(TW_COL_ONLY_HERE, 30, "configurations that the other side lacks"),
-	[REPORTS] = COUNT("reports", 10, "reports and traces that were read"),
-	[OF_WHICH_RANKS] = TW_TEXT("ranks", 16, "of which ranks; empty: not known"),
-	[TOTAL] = TIME(TW_COL_TOTAL_MS, "total_time: median over the ranks, mean over the "
-					"configurations that both have"),
-	[BEST] = TW_TEXT(TW_COL_BEST_CONFIGURATION, 20,
-			 "that with the least total_time of all it has"),
-	[BEST_TOTAL] = TIME(TW_COL_BEST_TOTAL_MS, "total_time there"),
+	[OWN_CONFIGS] = COUNT("configurations", 10, "number of configurations"),
+	[COMMON_CONFIGS] = COUNT(TW_COL_IN_BOTH, 10, "configurations on both sides"),
+	[ONLY_HERE] = TW_TEXT(TW_COL_ONLY_HERE, 30, "configurations missing on the other side"),
+	[REPORTS] = COUNT("reports", 10, "number of reports and traces read"),
+	[OF_WHICH_RANKS] = TW_TEXT("ranks", 16, "ranks; empty: unknown"),
+	[TOTAL] = TIME(TW_COL_TOTAL_MS, "total_time: median over ranks, mean over the common "
+					"configurations"),
+	[BEST] = TW_TEXT(TW_COL_BEST_CONFIGURATION, 20, "configuration with min total_time"),
+	[BEST_TOTAL] = TIME(TW_COL_BEST_TOTAL_MS, "total_time of that configuration"),
 };
 
 #define SPEC(name, meaning, columns) TW_SPEC(name, meaning, columns, .keep_empty = true)
 
 const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
-	[TW_COMPARISON_SUMMARY] = SPEC("comparison_summary", "what is compared with what", summary),
-	[TW_CONFIGURATION_CHANGES] = SPEC(
-		"configuration_changes",
-		"total time of each configuration, of both sides and of one alone", configurations),
+	[TW_COMPARISON_SUMMARY] = SPEC("comparison_summary", "baseline and test", summary),
+	[TW_CONFIGURATION_CHANGES] = SPEC("configuration_changes",
+					  "total time of each configuration, on both sides or one",
+					  configurations),
 	[TW_TIMELINE_CHANGES] =
-		SPEC("timeline_changes", "where the time of the GPU goes on both sides", timeline),
+		SPEC("timeline_changes", "GPU time by timeline part on both sides", timeline),
 	[TW_OPERATION_CHANGES] = SPEC("operation_changes",
-				      "time of kernels that operations launch, largest difference "
-				      "first",
+				      "kernel time by operator, largest difference first",
 				      operations),
 	[TW_KERNEL_CHANGES] = SPEC("kernel_changes",
-				   "time of kernels by name, largest difference first", kernels),
+				   "kernel time by kernel name, largest difference first", kernels),
 	[TW_COLLECTIVE_CHANGES] = SPEC("collective_changes",
-				       "time of collectives by name, type and size, largest "
+				       "time of collectives by name, data type and size, largest "
 				       "difference first",
 				       collectives),
-	[TW_RANK_CHANGES] = SPEC(
-		"rank_changes", "computing of each rank of both sides, and which stand out", ranks),
+	[TW_RANK_CHANGES] = SPEC("rank_changes",
+				 "compute time of each rank on both sides, with outliers", ranks),
 	[TW_TIMELINE_BY_CONFIGURATION] = SPEC("timeline_by_configuration",
-					      "the timeline in each configuration of both sides",
+					      "timeline of each common configuration",
 					      timeline_each),
 	[TW_OPERATIONS_BY_CONFIGURATION] = SPEC("operations_by_configuration",
-						"operations in each configuration of both sides",
+						"operators of each common configuration",
 						operations_each),
 	[TW_KERNELS_BY_CONFIGURATION] = SPEC("kernels_by_configuration",
-					     "kernels in each configuration of both sides",
-					     kernels_each),
+					     "kernels of each common configuration", kernels_each),
 	[TW_COLLECTIVES_BY_CONFIGURATION] = SPEC("collectives_by_configuration",
-						 "collectives in each configuration of both sides",
+						 "collectives of each common configuration",
 						 collectives_each),
 };
 
@@ -428,11 +418,12 @@ static struct trawl_table *of_sides(const struct tw_changes *changes,
 static void why_of_rank(const struct tw_rank_change *c, struct tw_str *out)
 {
 	if (!c->more && !c->less) {
-		tw_str_add_cstr(out, "it does not stand out");
+		tw_str_add_cstr(out, "no outlier");
 		return;
 	}
 	tw_add_ms(out, c->apart_ns);
-	tw_str_addf(out, " %s than if it had changed as the others did", c->more ? "more" : "less");
+	tw_str_addf(out, " %s than the change of the other ranks predicts",
+		    c->more ? "more" : "less");
 }
 
 static struct trawl_table *of_ranks(const struct tw_changes *changes, struct tw_str *text)
@@ -501,13 +492,11 @@ static bool make_lists(const struct tw_changes *changes, struct trawl_table **ta
 	if (tables[TW_COLLECTIVE_CHANGES] && trawl_table_rows(tables[TW_COLLECTIVE_CHANGES]))
 		tw_table_add_note(tables[TW_COLLECTIVE_CHANGES],
 				  lists[3].kind == TW_COLLECTIVE_SYNC ?
-					  "time is the sum of the shortest time over the ranks, "
-					  "which leaves out waiting; of a configuration it is one "
-					  "number, so that its noise is not known; where the sides "
-					  "have different numbers of calls, faster and verdict are "
-					  "of the time per call" :
-					  "time is that of the kernels on each rank, waiting for "
-					  "others included");
+					  "time is the sum of the min time over ranks, without "
+					  "waiting; it is one value per configuration, so noise "
+					  "is unknown; faster and verdict are per call where "
+					  "call counts differ" :
+					  "time is kernel time on each rank, including waiting");
 	return whole;
 }
 

@@ -48,10 +48,9 @@ int tw_run_log_open(struct tw_runs *runs, struct trawl_error *err)
 {
 	runs->log_file = fopen(runs->log, "ae");
 	if (!runs->log_file)
-		return trawl_error_set(
-			err, TRAWL_EIO,
-			"cannot write '%s': %s; choose a place that you may write to", runs->log,
-			strerror(errno));
+		return trawl_error_set(err, TRAWL_EIO,
+				       "cannot write '%s': %s: choose a writable directory",
+				       runs->log, strerror(errno));
 	return 0;
 }
 
@@ -101,7 +100,7 @@ int tw_run_log_close(struct tw_runs *runs, struct trawl_error *err)
 	failed = fclose(runs->log_file) || failed;
 	runs->log_file = NULL;
 	if (failed)
-		return trawl_error_set(err, TRAWL_EIO, "'%s' could not be written whole",
+		return trawl_error_set(err, TRAWL_EIO, "'%s' is incomplete: write failed",
 				       runs->log);
 	return 0;
 }
@@ -165,22 +164,21 @@ static const struct trawl_column columns[COLUMNS] = {
 	[CHANNELS] = TW_INTEGER("channels", 8, "NCCL_MAX_NCHANNELS", .values = "!>=1"),
 	[STATUS] = TW_TEXT(
 		"status", 12,
-		"SUCCESS, FAILED, TIMEOUT, INTERRUPTED, SKIPPED (had succeeded before), UNKNOWN "
+		"SUCCESS, FAILED, TIMEOUT, INTERRUPTED, SKIPPED (already succeeded), UNKNOWN "
 		"(not reached)",
 		.values = "!UNKNOWN|SUCCESS|FAILED|TIMEOUT|INTERRUPTED|SKIPPED"),
 	[DURATION] = TW_DECIMAL("duration (s)", "s", 3, 1, 12,
-				"of the last attempt; missing: it did not run", .values = ">=0"),
-	[ATTEMPTS] = TW_INTEGER("attempts", 8, "how often it was run", .values = ">=1"),
-	[EXIT_CODE] = TW_INTEGER("exit code", 9,
-				 "of the command; missing: it did not end by itself",
+				"duration of the last attempt; missing: not run", .values = ">=0"),
+	[ATTEMPTS] = TW_INTEGER("attempts", 8, "number of attempts", .values = ">=1"),
+	[EXIT_CODE] = TW_INTEGER("exit code", 9, "exit code of the command; missing: terminated",
 				 .values = "0..255"),
-	[DIRECTORY] = TW_TEXT("directory", 40, "where it wrote", .values = "!"),
-	[PROBLEM] = TW_TEXT("problem", 40, "why it has not succeeded; missing: it has"),
+	[DIRECTORY] = TW_TEXT("directory", 40, "output directory", .values = "!"),
+	[PROBLEM] = TW_TEXT("problem", 40, "reason for the failure; missing: success"),
 };
 
 static const struct tw_table_spec spec = {
 	.name = "sweep_runs",
-	.meaning = "how the run of each configuration ended",
+	.meaning = "run status of each configuration",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.keep_empty = true,

@@ -187,8 +187,7 @@ static bool is_done_by_others(struct tw_runs *runs, const struct tw_run_point *p
 	    (!has_traces(runs, point, "torch_profiler") &&
 	     !has_traces(runs, point, "rocprof_traces")))
 		return false;
-	warn(runs, point,
-	     "no run_status.json is there, but a log and traces: taken for done, and skipped");
+	warn(runs, point, "no run_status.json, but log and traces: assumed done, skipped");
 	return true;
 }
 
@@ -207,11 +206,11 @@ bool tw_runs_is_done(struct tw_runs *runs, const struct tw_run_point *point)
 		record =
 			tw_json_parse(&runs->arena, text.len ? text.ptr : "", text.len, path, &err);
 	if (!record)
-		warn(runs, point, "run_status.json cannot be read: it is run again");
+		warn(runs, point, "cannot read run_status.json: running again");
 	else
 		done = !strcmp(tw_json_text(tw_json_get(record, "status")), names[TW_RUN_SUCCESS]);
 	if (done && !is_same_command(runs, point, record))
-		warn(runs, point, "skipped although it was run with another command");
+		warn(runs, point, "skipped, although run with a different command");
 	tw_str_release(&text);
 	return done;
 }

@@ -170,7 +170,7 @@ static int put_aside(struct tw_runs *runs, const struct tw_run_point *point, con
 			return 0;
 		break;
 	}
-	return trawl_error_set(err, TRAWL_EIO, "cannot put '%s' aside: %s", log, strerror(errno));
+	return trawl_error_set(err, TRAWL_EIO, "cannot rename '%s': %s", log, strerror(errno));
 }
 
 /* The descriptor of a new run_output.log, or a failure. */
@@ -184,9 +184,8 @@ static int open_log(struct tw_runs *runs, const struct tw_run_point *point, stru
 	fd = open(log, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
 	if (fd >= 0)
 		return fd;
-	return trawl_error_set(err, TRAWL_EIO,
-			       "cannot write '%s': %s; choose a place that you may write to", log,
-			       strerror(errno));
+	return trawl_error_set(err, TRAWL_EIO, "cannot write '%s': %s: choose a writable directory",
+			       log, strerror(errno));
 }
 
 static const char *too_long(struct tw_runs *runs)
@@ -248,15 +247,14 @@ static void keep_result(struct tw_runs *runs, struct tw_run_point *point,
 	if (point->status != TW_RUN_SUCCESS)
 		explain(runs, point, result, program);
 	if (result->left_behind)
-		warn(runs, text_of(runs,
-				   "%s: %zu processes were left when the command ended; they "
-				   "were ended too",
-				   point->directory, result->left_behind));
+		warn(runs,
+		     text_of(runs, "%s: %zu processes still running after the command: terminated",
+			     point->directory, result->left_behind));
 	if (result->unkillable)
-		warn(runs, text_of(runs, "%s: a process of it cannot be ended and is still there",
+		warn(runs, text_of(runs, "%s: a process cannot be killed and still runs",
 				   point->directory));
 	if (result->log_error)
-		warn(runs, text_of(runs, "%s: run_output.log is not whole: %s", point->directory,
+		warn(runs, text_of(runs, "%s: run_output.log is incomplete: %s", point->directory,
 				   strerror(result->log_error)));
 }
 
@@ -344,8 +342,7 @@ static void log_end(struct tw_runs *runs, const struct tw_run_point *point)
 
 	if (point->status == TW_RUN_SUCCESS)
 		tw_run_log(runs,
-			   "[OK] Completed run with THREADS=%lld, CHANNELS=%lld "
-			   "(duration: %llds)",
+			   "[OK] Completed run with THREADS=%lld, CHANNELS=%lld (duration: %llds)",
 			   t, c, seconds);
 	else if (point->status == TW_RUN_FAILED && point->exit_code >= 0)
 		tw_run_log(runs,
@@ -354,8 +351,7 @@ static void log_end(struct tw_runs *runs, const struct tw_run_point *point)
 			   t, c, point->exit_code, seconds);
 	else
 		tw_run_log(runs,
-			   "[ERROR] %s run with THREADS=%lld, CHANNELS=%lld (%s, duration: "
-			   "%llds)",
+			   "[ERROR] %s run with THREADS=%lld, CHANNELS=%lld (%s, duration: %llds)",
 			   point->status == TW_RUN_INTERRUPTED ? "Interrupted" : "Failed", t, c,
 			   point->problem ? point->problem : "out of memory", seconds);
 }
@@ -442,8 +438,8 @@ static int lock_directory(struct tw_runs *runs, struct trawl_error *err)
 	if (runs->lock >= 0 && flock(runs->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		return trawl_error_set(
 			err, TRAWL_EIO,
-			"another 'trawl sweep run' is at work in '%s': wait for it, or "
-			"choose another directory",
+			"another 'trawl sweep run' is running in '%s': wait for it, or choose "
+			"another directory",
 			runs->directory);
 	/* Not every file system has locks. */
 	return 0;
@@ -484,7 +480,7 @@ static int run_all(struct tw_runs *runs, struct trawl_error *err)
 					   (long long)point->threads);
 		if (o->skip_existing && tw_runs_is_done(runs, point)) {
 			point->status = TW_RUN_SKIPPED;
-			tw_run_log(runs, "Skipping THREADS=%lld, CHANNELS=%lld (has succeeded)",
+			tw_run_log(runs, "Skipping THREADS=%lld, CHANNELS=%lld (already succeeded)",
 				   (long long)point->threads, (long long)point->channels);
 		} else {
 			if (ran)
@@ -498,9 +494,7 @@ static int run_all(struct tw_runs *runs, struct trawl_error *err)
 			o->ended(o->context, runs, i);
 	}
 	if (is_stopped(runs))
-		tw_run_log(runs,
-			   "[WARNING] Interrupted by signal %d; run again with "
-			   "--skip-existing to go on",
+		tw_run_log(runs, "[WARNING] Interrupted by signal %d; resume with --skip-existing",
 			   (int)o->stop->signal);
 	return status;
 }

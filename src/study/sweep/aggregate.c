@@ -33,14 +33,14 @@ void tw_aggregate_release(struct tw_aggregate *a)
 static void note_left_out(struct tw_aggregate *a, const char *name, const char *why)
 {
 	a->incomplete = true;
-	tw_str_note(&a->notes, "%s: left out: %s", name, why);
+	tw_str_note(&a->notes, "%s: skipped: %s", name, why);
 }
 
 /* The message names the report. */
 static void note_unreadable(struct tw_aggregate *a, const struct trawl_error *err)
 {
 	a->incomplete = true;
-	tw_str_note(&a->notes, "left out: %s", err->message);
+	tw_str_note(&a->notes, "skipped: %s", err->message);
 }
 
 static void add_report(struct tw_aggregate *a, const struct tw_sweep_point *point, int64_t rank,
@@ -54,8 +54,7 @@ static void add_report(struct tw_aggregate *a, const struct tw_sweep_point *poin
 	    tw_book_is_damaged(book, &damaged, &err))
 		note_unreadable(a, &err);
 	else if (damaged)
-		note_left_out(a, tw_book_name(book),
-			      "parts of its trace are lost: its times are too short for the means");
+		note_left_out(a, tw_book_name(book), "damaged trace: times are lower bounds");
 	else if (!table)
 		note_left_out(a, tw_book_name(book), "no sheet 'gpu_timeline'");
 	else if (tw_timelines_add(a->timelines, point->threads, point->channels, rank, table, &err))
@@ -80,8 +79,7 @@ static void add_collectives(struct tw_aggregate *a, const struct tw_sweep_point 
 	if (tw_book_table(book, &tw_ranks_table_nccl_summary_implicit_sync.table, &table, &err))
 		note_unreadable(a, &err);
 	else if (!table || !trawl_table_rows(table))
-		tw_str_note(&a->notes,
-			    "%s: no collectives that ranks wait for: not in the master table",
+		tw_str_note(&a->notes, "%s: no synchronizing collectives: not in the master table",
 			    name);
 	else if (tw_comms_add(a->comms, point->threads, point->channels, source, table, &err))
 		note_left_out(a, name, err.message);

@@ -14,38 +14,38 @@
 #define OF_TIMES(name, what)                                       \
 	TW_MEAN_US(name "_mean", 14, "mean of " what),             \
 		TW_MEAN_US(name "_median", 14, "median of " what), \
-		TW_MEAN_US(name "_min", 14, "least of " what),     \
-		TW_MEAN_US(name "_max", 14, "largest of " what)
+		TW_MEAN_US(name "_min", 14, "min of " what),       \
+		TW_MEAN_US(name "_max", 14, "max of " what)
 
 #define OF_RATES(name, what)                                               \
 	TW_REAL(name "_mean", "GB/s", 3, 12, "mean of " what),             \
 		TW_REAL(name "_median", "GB/s", 3, 12, "median of " what), \
-		TW_REAL(name "_min", "GB/s", 3, 12, "least of " what),     \
-		TW_REAL(name "_max", "GB/s", 3, 12, "largest of " what)
+		TW_REAL(name "_min", "GB/s", 3, 12, "min of " what),       \
+		TW_REAL(name "_max", "GB/s", 3, 12, "max of " what)
 
 static const struct trawl_column columns[] = {
 	TW_TEXT("operation_id", 12,
-		"number of the collective, type, size and group, small messages first"),
-	TW_TEXT("operation_name", 18, "its size as a name"),
+		"number of the collective, data type, size and group, small messages first"),
+	TW_TEXT("operation_name", 18, "message size as text"),
 	TW_REAL("Full msg size (MB)", "MB", 3, 12, "2^20 bytes"),
-	TW_ID("In msg nelems", 14, "elements sent"),
-	TW_INTEGER("threads_num", 10, "threads of a block of a collective kernel"),
-	TW_TEXT("thread_config", 12, "the same as a name"),
-	TW_INTEGER("channels_num", 10, "most channels of a collective"),
-	TW_TEXT("channel_config", 12, "the same as a name"),
+	TW_ID("In msg nelems", 14, "number of elements sent"),
+	TW_INTEGER("threads_num", 10, "threads per block of collective kernels"),
+	TW_TEXT("thread_config", 12, "same as text"),
+	TW_INTEGER("channels_num", 10, "max channels of a collective"),
+	TW_TEXT("channel_config", 12, "same as text"),
 	TW_TEXT("full_config", 18, "threads and channels"),
-	TW_TEXT("Collective name", 18, "as the trace has it"),
-	TW_TEXT("dtype", 12, "type of the elements"),
-	TW_ID("Group size", 10, "ranks of the process group"),
-	TW_ID("count", 8, "how many collectives"),
-	OF_TIMES("comm_latency", "the shortest time over the ranks"),
+	TW_TEXT("Collective name", 18, "name in the trace"),
+	TW_TEXT("dtype", 12, "data type"),
+	TW_ID("Group size", 10, "number of ranks of the process group"),
+	TW_ID("count", 8, "number of collectives"),
+	OF_TIMES("comm_latency", "min time over ranks"),
 	TW_MEAN_MS("Total comm latency (ms)", 14, "sum of comm_latency"),
 	OF_RATES("algo bw (GB/s)", "full size / 1024 / comm_latency"),
-	OF_RATES("bus bw (GB/s)", "what links carry"),
+	OF_RATES("bus bw (GB/s)", "bus bandwidth: algorithm bandwidth x factor of the collective"),
 	OF_TIMES("skew in start time", "last start - first start"),
 	OF_TIMES("skew in end time", "last end - first end"),
-	TW_TEXT("Process Group Name", 14, "process group of the first"),
-	TW_TEXT("source_file", 24, "report that the row is from"),
+	TW_TEXT("Process Group Name", 14, "process group of the first collective"),
+	TW_TEXT("source_file", 24, "source report"),
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(*columns))
@@ -70,12 +70,11 @@ enum {
 	SOURCE_FILE
 };
 
-_Static_assert(COLUMNS == 36, "the table is known for its 36 columns");
+_Static_assert(COLUMNS == 36, "fixed layout of 36 columns");
 
 static const struct tw_table_spec spec = {
 	.name = "NCCL_Data",
-	.meaning =
-		"a collective, type and size of a configuration: nccl_summary_implicit_sync of all",
+	.meaning = "collectives of all configurations (nccl_summary_implicit_sync)",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.keep_empty = true,
@@ -440,7 +439,7 @@ static void add_total(const struct trawl_table *table, struct row *rows, size_t 
 		first = &rows[i + 1];
 		sum = 0;
 	}
-	tw_str_add_cstr(out, "  all of them: ");
+	tw_str_add_cstr(out, "  all collectives: ");
 	tw_str_add_real_fixed(out, least, 3);
 	tw_str_addf(out, " ms %" PRId64 "thread_%" PRId64 "ch\n", best->threads, best->channels);
 }
@@ -460,8 +459,7 @@ void tw_comms_digest(const struct tw_comms *comms, unsigned width, struct tw_str
 		size_t last = rows[count - 1].operation;
 
 		made = make_spans(comms->table, rows, count, spans);
-		tw_str_add_cstr(out,
-				"Collectives, mean latency: the configuration with the least\n");
+		tw_str_add_cstr(out, "Collectives, mean latency: min over configurations\n");
 		for (i = 0; i < made && i < MOST_LINES; i++)
 			add_operation(comms->table, rows, &spans[i], last, width, out);
 		if (made > MOST_LINES)

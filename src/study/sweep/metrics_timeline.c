@@ -160,14 +160,14 @@ static const char *take_range(struct reading *r, const struct tw_json_value *val
 
 	*stream = tw_json_text(tw_json_get(value, "stream"));
 	if (!**stream || !*tag)
-		return "a range without stream or tag, left out";
+		return "range without stream or tag, skipped";
 	if (!take_time(value, "start_ms", &range->start_ns) ||
 	    !take_time(value, "end_ms", &range->end_ns))
-		return "a range without start_ms or end_ms, left out";
+		return "range without start_ms or end_ms, skipped";
 	if (range->end_ns < range->start_ns)
-		return "a range that ends before it starts, left out";
+		return "range ends before it starts, skipped";
 	if (range->end_ns - range->start_ns > LONGEST_NS)
-		return "a range of more than a day, left out";
+		return "range longer than a day, skipped";
 	*stream = tw_arena_copy(&r->timeline->arena, *stream, strlen(*stream));
 	range->tag = tw_arena_copy(&r->timeline->arena, tag, strlen(tag));
 	range->category = tw_metrics_category(tag);
@@ -306,14 +306,14 @@ static void take_line(struct reading *r, const char *text, size_t len)
 	if (!record)
 		return;
 	if (record->type != TW_JSON_OBJECT) {
-		note(r, "no JSON object, left out");
+		note(r, "not a JSON object, skipped");
 		return;
 	}
 	r->timeline->lines++;
 	step = tw_json_get(record, "step");
 	number = tw_json_number(step);
 	if (!(fabs(number) < 1e15) || number != floor(number)) {
-		note(r, "no number of a step in it, left out");
+		note(r, "step number missing, skipped");
 		return;
 	}
 	if ((int64_t)number >= r->first && (int64_t)number - r->first < r->count)

@@ -174,18 +174,17 @@ void tw_metrics_timeline_text(const struct tw_metrics_timeline *timeline, int64_
 enum { STEP, EPOCH, TOTAL, COMPUTE, COMMUNICATION, OVERLAP, RATIO, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
-	[STEP] = TW_INTEGER("step", 8, "number of the step", .values = "!"),
+	[STEP] = TW_INTEGER("step", 8, "step number", .values = "!"),
 	[EPOCH] = TW_INTEGER("epoch", 8, "missing: not recorded", .values = ">=0"),
-	[TOTAL] = TW_DECIMAL("total (ms)", "ms", 6, 2, 12, "from the first start to the last end",
+	[TOTAL] = TW_DECIMAL("total (ms)", "ms", 6, 2, 12, "first start to last end",
 			     .values = "!>=0"),
-	[COMPUTE] = TW_DECIMAL("compute (ms)", "ms", 6, 2, 12,
-			       "sum of the ranges of forward and backward", .values = "!>=0"),
-	[COMMUNICATION] = TW_DECIMAL("communication (ms)", "ms", 6, 2, 12,
-				     "sum of the ranges of collectives", .values = "!>=0"),
-	[OVERLAP] = TW_DECIMAL("overlap (ms)", "ms", 6, 2, 12,
-			       "time with ranges of both; each moment counts once",
+	[COMPUTE] = TW_DECIMAL("compute (ms)", "ms", 6, 2, 12, "sum of forward and backward ranges",
 			       .values = "!>=0"),
-	[RATIO] = TW_REAL("overlap ratio", "", 4, 12, "overlap over compute; missing: no compute",
+	[COMMUNICATION] = TW_DECIMAL("communication (ms)", "ms", 6, 2, 12,
+				     "sum of collective ranges", .values = "!>=0"),
+	[OVERLAP] = TW_DECIMAL("overlap (ms)", "ms", 6, 2, 12, "time with ranges of both (union)",
+			       .values = "!>=0"),
+	[RATIO] = TW_REAL("overlap ratio", "", 4, 12, "overlap / compute; missing: no compute",
 			  .values = ">=0"),
 };
 

@@ -168,13 +168,12 @@ static void note_merged(struct tw_point_analysis *p, const struct trawl_merge *m
 		p->incomplete = true;
 		/* Where ranks are loaded too, that tells of them. */
 		if (!p->reduced)
-			tw_str_note(&p->notes, "%s: left out: %s",
-				    tw_merged_file(merge, rank)->path,
+			tw_str_note(&p->notes, "%s: skipped: %s", tw_merged_file(merge, rank)->path,
 				    rank->of->message[0] ? rank->of->message : "out of memory");
 	}
 	if (merge->unsure)
 		tw_str_note(&p->notes,
-			    "%s: clocks are aligned by base times where collectives do not tell",
+			    "%s: clocks aligned by base times where no collectives are usable",
 			    p->point->name);
 }
 
@@ -297,7 +296,7 @@ static void note_job(struct tw_point_analysis *p)
 	for (i = 0; i < job->left_out_count; i++) {
 		const struct tw_rank *rank = &job->left_out[i];
 
-		tw_str_note(&p->notes, "%s: left out: %s", job->set.files[rank->file].path,
+		tw_str_note(&p->notes, "%s: skipped: %s", job->set.files[rank->file].path,
 			    rank->message);
 		p->incomplete = true;
 	}
@@ -309,24 +308,22 @@ static void note_job(struct tw_point_analysis *p)
 			tw_str_note(&p->notes, "%s: %s", path, rank->message);
 		if (rank->name_rank >= 0 && rank->name_rank != rank->rank)
 			tw_str_note(&p->notes,
-				    "%s: its directory says rank %" PRId64
-				    ", the trace rank %" PRId64
-				    "; reports are named by the directory",
+				    "%s: rank %" PRId64 " from the directory, rank %" PRId64
+				    " from the trace: reports use the directory",
 				    path, rank->name_rank, rank->rank);
 		if (is_second_of_file(job, i)) {
 			tw_str_note(&p->notes,
-				    "%s: it is of several GPUs; its report is of the first alone",
-				    path);
+				    "%s: trace of several GPUs: reported is only the first", path);
 			p->incomplete = true;
 		}
 		p->incomplete |= rank->state != TRAWL_RANK_READ;
 	}
 	/* Unless only some were asked for, or what others have was told to be missing here. */
 	if (job->missing_count && !p->reading->ranks_chosen && has_most_ranks(p)) {
-		tw_str_addf(&p->notes, "%s: no trace of rank%s ", p->point->name,
+		tw_str_addf(&p->notes, "%s: missing rank%s ", p->point->name,
 			    job->missing_count == 1 ? "" : "s");
 		tw_rank_list_add_most(&p->notes, job->missing, job->missing_count);
-		tw_str_note(&p->notes, " (the job has %" PRId64 ")", job->world_size);
+		tw_str_note(&p->notes, " (world size %" PRId64 ")", job->world_size);
 		p->incomplete = true;
 	}
 }
@@ -363,7 +360,7 @@ static int write_collectives(struct tw_point_analysis *p, const struct trawl_job
 		if (!p->comms)
 			return tw_no_memory(err);
 	} else {
-		tw_str_note(&p->notes, "%s: no collectives in it", p->point->name);
+		tw_str_note(&p->notes, "%s: no collectives", p->point->name);
 	}
 	take_straggler(p, trawl_job_report_find(t, "verdict"));
 	tw_str_init(&path, trawl_allocator_default());
@@ -389,14 +386,12 @@ static void note_clocks(struct tw_point_analysis *p, const struct tw_clocks *clo
 		    llabs(clocks->of[i].offset_ns) > llabs(clocks->of[worst].offset_ns))
 			worst = i;
 	if (worst != clocks->reference)
-		tw_str_note(
-			&p->notes,
-			"%s: by the ends of collectives the clocks of its ranks differ, that of "
-			"rank %" PRId64 " by %.1f ± %.1f µs; skews are without that (--align "
-			"none: as recorded)",
-			p->point->name, p->job.ranks[worst].rank,
-			(double)clocks->of[worst].offset_ns / 1e3,
-			(double)clocks->of[worst].uncertainty_ns / 1e3);
+		tw_str_note(&p->notes,
+			    "%s: rank clocks differ (from collective ends), rank %" PRId64
+			    " by %.1f ± %.1f µs; skews are corrected (--align none: as recorded)",
+			    p->point->name, p->job.ranks[worst].rank,
+			    (double)clocks->of[worst].offset_ns / 1e3,
+			    (double)clocks->of[worst].uncertainty_ns / 1e3);
 }
 
 static void make_collectives(struct tw_point_analysis *p)
@@ -546,7 +541,7 @@ int tw_sweep_check_strict(const struct tw_point_analysis *analyses, size_t count
 		if (analyses[i].incomplete)
 			return trawl_error_set(
 				err, TRAWL_EFORMAT,
-				"%s: not accepted with --strict: something was left out",
+				"%s: not accepted with --strict: inputs were skipped",
 				analyses[i].point->name);
 	}
 	return 0;

@@ -208,8 +208,7 @@ static bool take_trace(struct finding *f, struct tw_sweep_point *point, const ch
 	if (rank < 0 && !f->in_profiler)
 		return false;
 	if (rank < 0) {
-		note(f->sweep, true,
-		     "%s: left out: neither its name nor its directory tells a rank", path);
+		note(f->sweep, true, "%s: skipped: no rank in its name or directory", path);
 		return true;
 	}
 	if (!tw_sweep_is_wanted(f->filter->ranks, f->filter->rank_count, rank))
@@ -249,11 +248,11 @@ static void find_traces(struct finding *f, struct tw_sweep_point *point, const c
 		if (status == TRAWL_ENOMEM)
 			f->status = status;
 		else if (status && status != TRAWL_ENODATA)
-			note(f->sweep, true, "%s: left out: %s", path.ptr, err.message);
+			note(f->sweep, true, "%s: skipped: %s", path.ptr, err.message);
 		for (i = 0; !status && i < set.count && !f->status; i++)
 			found += take_trace(f, point, set.files[i].path, path.len);
 		if (!found && (!status || status == TRAWL_ENODATA))
-			note(f->sweep, true, "%s: no traces in it", path.ptr);
+			note(f->sweep, true, "%s: no traces", path.ptr);
 	}
 	tw_rank_set_release(&set);
 	tw_str_release(&path);
@@ -275,8 +274,8 @@ static void found_run(struct finding *f, const char *path, const char *name)
 	if (point->ended && !strcmp(point->ended, tw_run_status_name(TW_RUN_SUCCESS)))
 		point->ended = NULL;
 	if (point->ended)
-		note(f->sweep, true, "%s: its run ended with %.20s, as run_status.json says",
-		     point->name, point->ended);
+		note(f->sweep, true, "%s: run status %.20s (run_status.json)", point->name,
+		     point->ended);
 	find_traces(f, point, path);
 }
 
@@ -373,13 +372,13 @@ static bool take_threads(struct finding *f, const char *path, const char *name)
 static void found_threads(struct finding *f, const char *path, const char *name)
 {
 	if (take_threads(f, path, name) && !list_directory(f, path, found_run))
-		note(f->sweep, true, "%s: left out: %s", path, strerror(errno));
+		note(f->sweep, true, "%s: skipped: %s", path, strerror(errno));
 }
 
 static void found_threads_of_reports(struct finding *f, const char *path, const char *name)
 {
 	if (take_threads(f, path, name) && !list_directory(f, path, found_reports))
-		note(f->sweep, true, "%s: left out: %s", path, strerror(errno));
+		note(f->sweep, true, "%s: skipped: %s", path, strerror(errno));
 }
 
 static void find_reports(struct finding *f)
@@ -506,8 +505,8 @@ static int note_missing_ranks(struct tw_sweep *sweep, const struct trawl_sweep_f
 		if (n && !bytes.failed)
 			tw_rank_list_add(&list, (const int64_t *)(const void *)bytes.ptr, n);
 		if (n && !list.failed)
-			note(sweep, true, "%s: nothing of rank%s %s", point->name,
-			     n == 1 ? "" : "s", list.ptr);
+			note(sweep, true, "%s: missing rank%s %s", point->name, n == 1 ? "" : "s",
+			     list.ptr);
 	}
 	i = bytes.failed || list.failed;
 	tw_str_release(&list);
@@ -524,8 +523,7 @@ static void note_others(struct tw_sweep *sweep)
 			const struct tw_sweep_rank *r = &sweep->points[i].ranks[k];
 
 			if (r->other_traces)
-				note(sweep, false,
-				     "%s: rank %" PRId64 " has %zu traces; taken is %s",
+				note(sweep, false, "%s: rank %" PRId64 " has %zu traces: using %s",
 				     sweep->points[i].name, r->rank, r->other_traces + 1,
 				     r->trace + strlen(sweep->directory) + 1);
 		}
@@ -594,13 +592,12 @@ static int find(struct finding *f, struct trawl_error *err)
 	if (f->status)
 		return tw_no_memory(err);
 	if (!sweep->count)
-		return trawl_error_set(err, TRAWL_ENODATA,
-				       "no configuration%s in '%s': a sweep has directories such "
-				       "as 256thread/nccl_28channels",
-				       f->filter->thread_count + f->filter->channel_count ?
-					       " that was asked for" :
-					       "",
-				       sweep->directory);
+		return trawl_error_set(
+			err, TRAWL_ENODATA,
+			"no configuration%s in '%s': a sweep has directories such "
+			"as 256thread/nccl_28channels",
+			f->filter->thread_count + f->filter->channel_count ? " selected" : "",
+			sweep->directory);
 	qsort(sweep->points, sweep->count, sizeof(*sweep->points), compare_points);
 	for (i = 0; i < sweep->count; i++)
 		if (sweep->points[i].rank_count)

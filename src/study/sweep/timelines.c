@@ -88,7 +88,7 @@ int tw_timelines_add(struct tw_timelines *timelines, int64_t threads, int64_t ch
 	}
 	if (rows > MOST_TYPES)
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "gpu_timeline has %zu rows, which is no timeline", rows);
+				       "gpu_timeline has %zu rows: not a timeline", rows);
 	for (row = 0; row < rows; row++) {
 		struct value value = { .threads = threads, .channels = channels, .rank = rank };
 
@@ -261,7 +261,7 @@ static const struct group *find_group(const struct groups *groups, const struct 
 
 /* ---- tables */
 
-#define RANKS_MEANING "ranks whose timeline could be read"
+#define RANKS_MEANING "ranks with a readable timeline"
 
 enum {
 	FULL_CONFIG,
@@ -284,32 +284,28 @@ enum {
 
 static const struct trawl_column all_columns[] = {
 	[FULL_CONFIG] = TW_TEXT("full_config", 18, "threads and channels"),
-	[THREADS_NUM] = TW_INTEGER("threads_num", 10, "threads of a block of a collective kernel"),
-	[THREAD_CONFIG] = TW_TEXT("thread_config", 12, "the same as a name"),
-	[CHANNELS_NUM] = TW_INTEGER("channels_num", 10, "most channels of a collective"),
-	[CHANNEL_CONFIG] = TW_TEXT("channel_config", 12, "the same as a name"),
+	[THREADS_NUM] = TW_INTEGER("threads_num", 10, "threads per block of collective kernels"),
+	[THREAD_CONFIG] = TW_TEXT("thread_config", 12, "same as text"),
+	[CHANNELS_NUM] = TW_INTEGER("channels_num", 10, "max channels of a collective"),
+	[CHANNEL_CONFIG] = TW_TEXT("channel_config", 12, "same as text"),
 	[NUM_RANKS] = TW_INTEGER("num_ranks", 10, RANKS_MEANING),
-	[TYPE] = TW_TEXT("type", 20, "which time of the GPU"),
-	[TIME] = TW_MEAN_MS(TW_COL_TIME_MS, 12,
-			    "mean over the ranks; a geometric one is of those above 0"),
-	[PERCENT] =
-		TW_PERCENT_2("percent", 10, "mean over the ranks of its share of their total time"),
-	[RANKS_USED] = TW_INTEGER("ranks_used", 10, "ranks that have this type"),
-	[TIME_MIN] = TW_MEAN_MS(TW_COL_TIME_MS_MIN, 12, "least of a rank"),
-	[TIME_MAX] = TW_MEAN_MS(TW_COL_TIME_MS_MAX, 12, "largest of a rank"),
-	[TIME_STD] = TW_MEAN_MS("time ms_std", 12, "sample standard deviation over the ranks"),
-	[WORST_RANK] =
-		TW_INTEGER("worst_rank", 10, "the rank with the largest, the first of equals"),
-	[ZEROS] = TW_INTEGER("zeros", 8, "ranks where it is 0, which a geometric mean leaves out"),
-	[PERCENT_OF_TOTAL] =
-		TW_PERCENT_2("percent_of_total", 10, "the mean time / the mean total_time"),
+	[TYPE] = TW_TEXT("type", 20, "part of the GPU timeline"),
+	[TIME] = TW_MEAN_MS(TW_COL_TIME_MS, 12, "mean over ranks; geometric: of values above 0"),
+	[PERCENT] = TW_PERCENT_2("percent", 10, "share of the total time, mean over ranks"),
+	[RANKS_USED] = TW_INTEGER("ranks_used", 10, "ranks with this type"),
+	[TIME_MIN] = TW_MEAN_MS(TW_COL_TIME_MS_MIN, 12, "min over ranks"),
+	[TIME_MAX] = TW_MEAN_MS(TW_COL_TIME_MS_MAX, 12, "max over ranks"),
+	[TIME_STD] = TW_MEAN_MS("time ms_std", 12, "sample standard deviation over ranks"),
+	[WORST_RANK] = TW_INTEGER("worst_rank", 10, "rank with the max, lowest of equals"),
+	[ZEROS] = TW_INTEGER("zeros", 8, "ranks with 0, skipped by the geometric mean"),
+	[PERCENT_OF_TOTAL] = TW_PERCENT_2("percent_of_total", 10, "mean time / mean total_time"),
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 static const struct tw_table_spec all_spec = {
 	.name = "All_Data",
-	.meaning = "a type of GPU time in a configuration, over its ranks",
+	.meaning = "GPU time by type and configuration, over ranks",
 	.columns = all_columns,
 	.column_count = COUNT_OF(all_columns),
 	.keep_empty = true,
@@ -424,16 +420,16 @@ static void fill_pivot(struct trawl_table *table, const struct groups *groups, b
 
 static struct trawl_table *pivot(const struct groups *groups, bool percent)
 {
-	static const struct trawl_column type = TW_TEXT("type", 20, "which time of the GPU");
+	static const struct trawl_column type = TW_TEXT("type", 20, "part of the GPU timeline");
 	const struct trawl_column configuration =
 		TW_REAL("", percent ? "%" : "ms", percent ? 2 : 3, 16,
-			percent ? "percent of the configuration" : "time of the configuration");
+			percent ? "percentage in the configuration" : "time in the configuration");
 	size_t count = count_configurations(groups) + 1, i;
 	struct trawl_column *columns = tw_alloc_array(groups->allocator, count, sizeof(*columns));
 	struct tw_table_spec spec = {
 		.name = percent ? "Pivot_Percent" : "Pivot_Time_ms",
-		.meaning = percent ? "the percents of All_Data, a column a configuration" :
-				     "the times of All_Data, a column a configuration",
+		.meaning = percent ? "percentages of All_Data, one column per configuration" :
+				     "times of All_Data, one column per configuration",
 		.columns = columns,
 		.column_count = count,
 		.keep_empty = true,
@@ -459,11 +455,10 @@ static const struct {
 	struct trawl_column column;
 } summary_types[] = {
 	{ "computation_time", TW_MEAN_MS("computation_time_ms", 12, "computing") },
-	{ "exposed_comm_time",
-	  TW_MEAN_MS("exposed_comm_time_ms", 12, "communication without computing") },
-	{ "busy_time", TW_MEAN_MS("busy_time_ms", 12, "anything at all") },
+	{ "exposed_comm_time", TW_MEAN_MS("exposed_comm_time_ms", 12, "exposed communication") },
+	{ "busy_time", TW_MEAN_MS("busy_time_ms", 12, "any GPU work") },
 	{ "idle_time", TW_MEAN_MS("idle_time_ms", 12, "nothing") },
-	{ "total_time", TW_MEAN_MS("total_time_ms", 12, "first to last") },
+	{ "total_time", TW_MEAN_MS("total_time_ms", 12, "first start to last end") },
 };
 
 static struct trawl_table *new_summary(const struct groups *groups)
@@ -476,7 +471,7 @@ static struct trawl_table *new_summary(const struct groups *groups)
 	};
 	const struct tw_table_spec spec = {
 		.name = "Summary_By_Config",
-		.meaning = "a configuration: means over its ranks, as in All_Data",
+		.meaning = "configurations: mean over ranks, as in All_Data",
 		.columns = columns,
 		.column_count = COUNT_OF(columns),
 		.keep_empty = true,
@@ -582,8 +577,7 @@ void tw_timelines_digest(const struct tw_timelines *timelines, unsigned width, s
 	if (make_groups(timelines, false, &groups, NULL)) {
 		out->failed = true;
 	} else if (groups.count) {
-		tw_str_add_cstr(out,
-				"GPU time, mean over ranks: the configuration with the least\n");
+		tw_str_add_cstr(out, "GPU time, mean over ranks: min over configurations\n");
 		for (i = 0; i < COUNT_OF(types); i++)
 			add_extremes(&groups, types[i], width, out);
 	}

@@ -59,7 +59,7 @@ static int leave_out(struct tw_trials *t, const char *trial, const char *why,
 	struct tw_str line;
 
 	tw_str_init(&line, t->allocator);
-	tw_str_addf(&line, "%s: %s; left out", trial, why);
+	tw_str_addf(&line, "%s: skipped: %s", trial, why);
 	return note(t, keep(t, &line), err);
 }
 
@@ -89,7 +89,8 @@ static const struct tw_json_value *read_metrics(struct tw_trials *t, struct tw_a
 		value = tw_json_parse(scratch, text.ptr, text.len, path, why);
 	tw_str_release(&text);
 	if (value && !isfinite(tw_json_number(tw_json_get(value, "overlap_ratio")))) {
-		trawl_error_set(why, TRAWL_EFORMAT, "%s: no number overlap_ratio in it", path);
+		trawl_error_set(why, TRAWL_EFORMAT, "%s: overlap_ratio missing or not a number",
+				path);
 		return NULL;
 	}
 	return value;
@@ -115,9 +116,9 @@ static int read_trial(struct tw_trials *t, const char *directory, int64_t number
 	if (!metrics || !config)
 		return tw_no_memory(err);
 	if (!is_file(metrics))
-		return leave_out(t, directory, "no trial_metrics.json in it", err);
+		return leave_out(t, directory, "no trial_metrics.json", err);
 	if (!is_file(config))
-		return leave_out(t, directory, "no config.yaml in it", err);
+		return leave_out(t, directory, "no config.yaml", err);
 	tw_arena_init(&scratch, t->allocator);
 	value = read_metrics(t, &scratch, metrics, &why);
 	if (value) {
@@ -201,7 +202,7 @@ static int read_all(struct tw_trials *t, const char *directory, struct dirent **
 		else if (!tw_file_is_directory(path))
 			continue;
 		else if (number < 0)
-			status = leave_out(t, path, "no number behind trial_", err);
+			status = leave_out(t, path, "no number after trial_", err);
 		else
 			status = read_trial(t, path, number, err);
 	}
@@ -424,22 +425,21 @@ int tw_trials_write(const struct tw_trials *t, const char *path, struct trawl_er
 enum { TRIAL, RATIO, COMPUTE, OVERLAP, ITERATIONS, VERDICT, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
-	[TRIAL] = TW_INTEGER("trial", 8, "number of the trial", .values = "!>=0"),
+	[TRIAL] = TW_INTEGER("trial", 8, "trial number", .values = "!>=0"),
 	[RATIO] = TW_REAL("overlap ratio", "", 6, 14, "overlap_ratio of trial_metrics.json",
 			  .values = "!"),
-	[COMPUTE] = TW_REAL("compute (ms)", "ms", 2, 14, "avg_compute_ms; missing: not there"),
-	[OVERLAP] = TW_REAL("overlap (ms)", "ms", 2, 14, "avg_overlap_ms; missing: not there"),
-	[ITERATIONS] =
-		TW_INTEGER("iterations", 10, "num_iterations; missing: not there", .values = ">=0"),
+	[COMPUTE] = TW_REAL("compute (ms)", "ms", 2, 14, "avg_compute_ms"),
+	[OVERLAP] = TW_REAL("overlap (ms)", "ms", 2, 14, "avg_overlap_ms"),
+	[ITERATIONS] = TW_INTEGER("iterations", 10, "num_iterations", .values = ">=0"),
 	[VERDICT] = TW_TEXT("against baseline", 10,
-			    "better, worse, or similar: no further than " TW_LIMIT_TEXT(
+			    "better, worse, or similar: within " TW_LIMIT_TEXT(
 				    TW_LIMIT_TRIALS_SIMILAR) " from the baseline",
 			    .values = "!better|worse|similar"),
 };
 
 static const struct tw_table_spec spec = {
 	.name = "sweep_trials",
-	.meaning = "the trials, the largest overlap ratio first",
+	.meaning = "trials, largest overlap ratio first",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.keep_empty = true,

@@ -115,7 +115,7 @@ int tw_table_needs(const struct trawl_table *table, const enum tw_variance_colum
 	for (i = 0; i < count; i++)
 		if (!tw_table_has_column(table, tw_variance_columns[columns[i]].header))
 			return trawl_error_set(err, TRAWL_EFORMAT,
-					       "no column '%s': not a file of the step before",
+					       "no column '%s': not a file of the previous stage",
 					       tw_variance_columns[columns[i]].header);
 	return 0;
 }

@@ -50,7 +50,7 @@ static void note_row(struct tw_str *notes, const char *name, const struct trawl_
 
 	tw_str_init(&text, notes->allocator);
 	/* As spreadsheets number them: the header is the first. */
-	tw_str_note(notes, "'%s': row %zu left out: %s '%.60s' is no %snumber%s", name, row + 2,
+	tw_str_note(notes, "'%s': row %zu skipped: %s '%.60s' is not a %snumber%s", name, row + 2,
 		    tw_variance_columns[read[which]].header,
 		    tw_table_text(table, row, column, &text), which == DIFFERENCE ? "" : "whole ",
 		    which == DIFFERENCE && !isnan(tw_table_number(table, row, column)) ?
@@ -71,7 +71,7 @@ int tw_variance_points_of(const struct trawl_table *table, const char *name,
 		if (tw_variance_at(table, read[i]) == trawl_table_columns(table))
 			return trawl_error_set(
 				err, TRAWL_EFORMAT,
-				"'%s' has no column '%s': it is no table of time differences", name,
+				"'%s' has no column '%s': not a table of time differences", name,
 				tw_variance_columns[read[i]].header);
 	out->points = tw_arena_alloc(arena, (rows + 1) * sizeof(*out->points));
 	if (!out->points)
@@ -86,7 +86,7 @@ int tw_variance_points_of(const struct trawl_table *table, const char *name,
 			note_row(notes, name, table, i, wrong);
 	}
 	if (out->skipped > ROWS_NOTED)
-		tw_str_note(notes, "'%s': %zu more rows left out", name, out->skipped - ROWS_NOTED);
+		tw_str_note(notes, "'%s': %zu more rows skipped", name, out->skipped - ROWS_NOTED);
 	if (out->count)
 		return 0;
 	if (!rows)
@@ -94,8 +94,6 @@ int tw_variance_points_of(const struct trawl_table *table, const char *name,
 				       name);
 	if (out->skipped < rows)
 		return trawl_error_set(err, TRAWL_ENODATA,
-				       "nothing to draw: '%s' has no row of what was asked for",
-				       name);
-	return trawl_error_set(err, TRAWL_ENODATA, "nothing to draw: no row of '%s' can be used",
-			       name);
+				       "nothing to draw: no row of '%s' is selected", name);
+	return trawl_error_set(err, TRAWL_ENODATA, "nothing to draw: no valid row in '%s'", name);
 }

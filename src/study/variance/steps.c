@@ -185,8 +185,7 @@ static void note_damage(struct tw_variance_steps *steps, const char *path)
 	if (!tw_book_is_damaged(book, &damaged, NULL) && !damaged)
 		return;
 	steps->incomplete = true;
-	tw_str_note(&steps->notes, "%s: parts of its trace are lost; calls in them do not count",
-		    path);
+	tw_str_note(&steps->notes, "%s: damaged trace: missing calls not counted", path);
 }
 
 /* The table GEMM of a rank and that of its instances: NULL where it has none. */
@@ -226,8 +225,7 @@ static int gemm_of_report(struct tw_variance_steps *steps, const char *report,
 	if (status || !readable || other)
 		return status;
 	steps->incomplete = true;
-	tw_str_note(&steps->notes, "%s: no report: neither a sheet GEMM nor gpu_timeline is in it",
-		    report);
+	tw_str_note(&steps->notes, "%s: not a report: no sheet GEMM or gpu_timeline", report);
 	return 0;
 }
 
@@ -246,7 +244,7 @@ static int find_gemm(struct tw_variance_steps *steps, const struct tw_sweep_poin
 		return gemm_of_report(steps, rank->report, tables, err);
 	/* Of a trace that could not be read this was told before. */
 	if (!rank->trace || !analysis)
-		tw_str_note(&steps->notes, "%s: rank %" PRId64 ": neither a report nor a trace",
+		tw_str_note(&steps->notes, "%s: rank %" PRId64 ": no report and no trace",
 			    point->name, rank->rank);
 	steps->incomplete = true;
 	return 0;
@@ -318,8 +316,8 @@ static int find_timestamps(struct tw_variance_steps *steps, const struct trawl_t
 	nearest = tw_variance_matched(*out, "nearest");
 	if (nearest)
 		tw_str_note(&steps->notes,
-			    "%zu of %zu rows: no call is within the tolerance of the report's "
-			    "times, the nearest stands for it (match_status nearest)",
+			    "%zu of %zu rows: no call within the tolerance of the report's "
+			    "times: using the nearest (match_status nearest)",
 			    nearest, trawl_table_rows(*out));
 	return 0;
 }
@@ -444,8 +442,7 @@ int tw_variance_steps_all(struct tw_variance_steps *steps, struct trawl_error *e
 
 	if (!status && !trawl_table_rows(steps->tables[TW_STEP_VARIANCE])) {
 		steps->incomplete = true;
-		tw_str_note(&steps->notes,
-			    "no operations with a cost model for GEMM: no variance of them");
+		tw_str_note(&steps->notes, "no operators with a GEMM cost model: no variance");
 		return 0;
 	}
 	for (step = TW_STEP_TIMESTAMPS; step < TW_VARIANCE_STEPS && !status; step++)
@@ -506,7 +503,7 @@ int tw_variance_steps_read(struct tw_variance_steps *steps, const char *path,
 	    keep_book(steps, book, err))
 		return err->status;
 	if (!tw_book_sheets(book))
-		return trawl_error_set(err, TRAWL_ENODATA, "%s: nothing in it", path);
+		return trawl_error_set(err, TRAWL_ENODATA, "%s: empty", path);
 	spec.name = tw_book_sheet_name(book, 0);
 	if (tw_book_table(book, &spec, &all, err))
 		return err->status;

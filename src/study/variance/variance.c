@@ -321,11 +321,10 @@ static void tell_rows(const struct adding *a, struct tw_str *told)
 		tw_str_addf(told, "%zu of %zu rows of sheet GEMM have no times\n", a->without_times,
 			    rows);
 	if (a->without_min)
-		tw_str_addf(
-			told,
-			"%zu of %zu rows of sheet GEMM have calls without recorded GPU work: how "
-			"long the shortest took is not known\n",
-			a->without_min, rows);
+		tw_str_addf(told,
+			    "%zu of %zu rows of sheet GEMM have calls without GPU work: min call "
+			    "time unknown\n",
+			    a->without_min, rows);
 	if (a->without_kernel)
 		tw_str_addf(told, "%zu of %zu rows of sheet GEMM name no kernel\n",
 			    a->without_kernel, rows);

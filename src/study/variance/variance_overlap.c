@@ -156,11 +156,10 @@ static void fill_row(struct step *s, size_t row, tw_collectives_fn *collectives,
 static void tell(const struct step *s, struct tw_str *told)
 {
 	if (s->without_times)
-		tw_str_addf(told, "%zu of %zu rows have no times, so nothing is known to overlap\n",
+		tw_str_addf(told, "%zu of %zu rows have no times: overlap unknown\n",
 			    s->without_times, trawl_table_rows(s->in));
 	if (s->without_collectives)
-		tw_str_addf(told,
-			    "%zu of %zu rows: neither a trace nor a report tells the collectives\n",
+		tw_str_addf(told, "%zu of %zu rows: no collectives in trace or report\n",
 			    s->without_collectives, trawl_table_rows(s->in));
 }
 

@@ -25,52 +25,53 @@
 #define V(column) [TW_VARIANCE_##column]
 
 const struct trawl_column tw_variance_columns[TW_VARIANCE_COLUMNS] = {
-	V(THREADS) = TW_INTEGER("threads", 8, "threads of the configuration", .values = ">=0"),
-	V(CHANNEL) = TW_INTEGER("channel", 8, "its channels", .values = ">=0"),
-	V(RANK) = TW_INTEGER("rank", 6, "rank whose report has the operation", .values = ">=0"),
-	V(KERNEL) = TW_TEXT("kernel_name", 40, "its kernel with the most time"),
-	V(MIN) = REAL("kernel_time_min_us", "µs", 3, "kernel time of its shortest call"),
-	V(MAX) = REAL("kernel_time_max_us", "µs", 3, "kernel time of its longest call"),
-	V(DIFF) = REAL("time_diff_us", "µs", 3, "what they differ by"),
-	V(KERNEL_TOTAL) = TW_US("kernel_total_time_us", 14, "time of that kernel in all calls"),
-	V(KERNEL_COUNT) = TW_INTEGER("kernel_count", 8, "kernels of the operation"),
-	V(KERNEL_NAMES) = TW_TEXT("kernel_names", 40, "their names, the most time first"),
+	V(THREADS) =
+		TW_INTEGER("threads", 8, "threads per block of the configuration", .values = ">=0"),
+	V(CHANNEL) = TW_INTEGER("channel", 8, "channels of the configuration", .values = ">=0"),
+	V(RANK) = TW_INTEGER("rank", 6, "rank", .values = ">=0"),
+	V(KERNEL) = TW_TEXT("kernel_name", 40, "kernel with the most time"),
+	V(MIN) = REAL("kernel_time_min_us", "µs", 3, "min kernel time of a call"),
+	V(MAX) = REAL("kernel_time_max_us", "µs", 3, "max kernel time of a call"),
+	V(DIFF) = REAL("time_diff_us", "µs", 3, "max - min"),
+	V(KERNEL_TOTAL) = TW_US("kernel_total_time_us", 14, "time of that kernel, all calls"),
+	V(KERNEL_COUNT) = TW_INTEGER("kernel_count", 8, "number of kernels of the operator"),
+	V(KERNEL_NAMES) = TW_TEXT("kernel_names", 40, "kernel names, most time first"),
 	V(MIN_TS) =
 		MS("min_duration_timestamp_ms", "start of the main kernel in the shortest call"),
 	V(MAX_TS) = MS("max_duration_timestamp_ms", "start of the main kernel in the longest call"),
-	V(BETWEEN) = MS("time_between_min_max_ms", "what lies between the two"),
+	V(BETWEEN) = MS("time_between_min_max_ms", "time between the two"),
 	V(MIN_FOUND) =
 		TW_US("min_duration_found_us", 14, "time of that kernel in the shortest call"),
 	V(MAX_FOUND) =
 		TW_US("max_duration_found_us", 14, "time of that kernel in the longest call"),
-	V(STATUS) = TW_TEXT(
-		"match_status", 12,
-		"whether the calls' times are those of the report: exact, within_tol, nearest, none",
-		.values = "exact|within_tol|nearest|none"),
-	V(MATCHED_BY) = TW_TEXT("matched_by", 12,
-				"what the operation was found by: operation or kernel",
+	V(STATUS) = TW_TEXT("match_status", 12,
+			    "match with the times of the report: exact, within_tol, nearest, none",
+			    .values = "exact|within_tol|nearest|none"),
+	V(MATCHED_BY) = TW_TEXT("matched_by", 12, "matched by operation or kernel",
 				.values = "operation|kernel"),
-	V(MAIN) = TW_TEXT("main_kernel", 40, "the kernel with the most time over all its calls"),
+	V(MAIN) = TW_TEXT("main_kernel", 40, "kernel with the most time over all calls"),
 	V(MIN_TIME) = TW_US("min_call_time_us", 14, "time of the shortest call"),
 	V(MAX_TIME) = TW_US("max_call_time_us", 14, "time of the longest call"),
-	V(MIN_START) = TW_US("min_call_start_us", 14, "first start of the shortest call's kernels"),
-	V(MIN_END) = TW_US("min_call_end_us", 14, "last end of them"),
+	V(MIN_START) = TW_US("min_call_start_us", 14, "first kernel start of the shortest call"),
+	V(MIN_END) = TW_US("min_call_end_us", 14, "last kernel end"),
 	V(MAX_START) = TW_US("max_call_start_us", 14,
-			     "first start of the longest call's kernels, on the trace's clock"),
-	V(MAX_END) = TW_US("max_call_end_us", 14, "last end of them"),
+			     "first kernel start of the longest call, trace clock"),
+	V(MAX_END) = TW_US("max_call_end_us", 14, "last kernel end"),
 	V(MIN_EVENT) = TW_INTEGER("min_call_event", 10, "event number of the shortest call"),
 	V(MAX_EVENT) = TW_INTEGER("max_call_event", 10, "event number of the longest call"),
 	V(COUNT) = TW_INTEGER("overlapping_collective_count", 8,
-			      "collectives that run in that time", .values = ">=0"),
-	V(NAMES) = TW_TEXT("overlapping_collective_names", 24, "their names, in order of start"),
+			      "number of collectives that overlap the longest call",
+			      .values = ">=0"),
+	V(NAMES) =
+		TW_TEXT("overlapping_collective_names", 24, "collective names, in order of start"),
 	V(MOST) = REAL("max_overlap_percentage", "%", 2,
-		       "share of the call that one of them covers at most", .values = "0..100"),
-	V(MOST_NAME) = TW_TEXT("max_overlap_collective", 16, "which one"),
+		       "max share of the call that one collective overlaps", .values = "0..100"),
+	V(MOST_NAME) = TW_TEXT("max_overlap_collective", 16, "that collective"),
 	V(TOTAL) = MS("total_overlap_duration_ms",
-		      "time of the call that all of them cover together", .values = ">=0"),
-	V(TOTAL_PERCENT) = REAL("total_overlap_percentage", "%", 2, "share of the call that is",
+		      "overlap of the call with all collectives (union)", .values = ">=0"),
+	V(TOTAL_PERCENT) = REAL("total_overlap_percentage", "%", 2, "share of the call in overlap",
 				.values = "0..100"),
-	V(SPAN) = TW_US("max_call_span_us", 14, "time of the longest call, from start to end"),
+	V(SPAN) = TW_US("max_call_span_us", 14, "duration of the longest call, start to end"),
 };
 
 size_t tw_variance_at(const struct trawl_table *table, enum tw_variance_column column)
@@ -93,9 +94,9 @@ enum {
 };
 
 static const struct trawl_column more_columns[] = {
-	TW_TEXT("name", 20, "name of the operation"),
-	TW_TEXT(TW_COL_INPUT_DIMS, 36, "shapes of its inputs"),
-	TW_TEXT("reading", 24, "what that says about the operation",
+	TW_TEXT("name", 20, "operator name"),
+	TW_TEXT(TW_COL_INPUT_DIMS, 36, "input shapes"),
+	TW_TEXT("reading", 24, "classification of the operator",
 		.values =
 			"blocked by communication|communication-heavy|partly beside communication|pure computation"),
 };
@@ -207,7 +208,7 @@ struct trawl_table *tw_variance_table(const struct trawl_table *step,
 {
 	static const struct tw_table_spec spec = {
 		.name = "gemm_variance",
-		.meaning = "operations whose calls differ most in time",
+		.meaning = "operators with the largest variance of call times",
 		.keep_empty = true,
 	};
 	struct trawl_column columns[PRINTED];
@@ -239,18 +240,18 @@ enum { S_CONFIGURATION, S_RANK, S_DIFF, S_OVERLAP, S_READING, S_NAME, S_DIMS, S_
 static const struct trawl_column shown_columns[S_END] = {
 	TW_TEXT("configuration", 18, "threads and channels"),
 	TW_INTEGER("rank", 6, "rank"),
-	REAL("diff", "µs", 1, "what min and max differ by"),
-	REAL("overlap", "%", 0, "share of the longest call beside collectives"),
-	TW_TEXT("reading", 8, "what that says"),
-	TW_TEXT("operation", 20, "name of the operation"),
-	TW_TEXT("input dims", 30, "shapes of its inputs"),
-	REAL("min", "µs", 1, "kernel time of its shortest call"),
-	REAL("max", "µs", 1, "kernel time of its longest call"),
+	REAL("diff", "µs", 1, "max - min"),
+	REAL("overlap", "%", 0, "share of the longest call that overlaps collectives"),
+	TW_TEXT("reading", 8, "classification"),
+	TW_TEXT("operation", 20, "operator name"),
+	TW_TEXT("input dims", 30, "input shapes"),
+	REAL("min", "µs", 1, "min kernel time of a call"),
+	REAL("max", "µs", 1, "max kernel time of a call"),
 };
 
 static const struct tw_table_spec shown_spec = {
 	.name = "gemm_variance",
-	.meaning = "operations whose calls differ most in time",
+	.meaning = "operators with the largest variance of call times",
 	.columns = shown_columns,
 };
 
@@ -455,16 +456,17 @@ static void add_readings(const struct trawl_table *step, unsigned width, struct 
 	static const struct {
 		const char *level, *what;
 	} lines[] = {
-		{ "heavy", "several collectives run meanwhile: communication-heavy" },
-		{ "partly", "one collective runs meanwhile" },
-		{ "pure", "no collective runs meanwhile: pure computation" },
-		{ "unknown", "times or collectives are not known" },
+		{ "heavy", "several collectives overlap: communication-heavy" },
+		{ "partly", "one collective overlaps" },
+		{ "pure", "no collective overlaps: pure computation" },
+		{ "unknown", "times or collectives unknown" },
 	};
 	size_t i, n = count_level(step, "blocked");
 	char blocked[112];
 
 	snprintf(blocked, sizeof(blocked),
-		 "collectives run in over %d %% of the longest call: blocked by communication",
+		 "collectives overlap more than %d %% of the longest call: blocked by "
+		 "communication",
 		 (int)tw_level_bound(LADDER, "blocked"));
 	if (n)
 		add_reading("blocked", n, blocked, width, out);
@@ -481,9 +483,9 @@ void tw_variance_digest(const struct trawl_table *step, unsigned width, struct t
 	bool times = tw_variance_at(step, TW_VARIANCE_MIN_TS) != none;
 	bool overlap = tw_variance_at(step, TW_VARIANCE_COUNT) != none;
 
-	tw_str_addf(out, "Operations whose calls differ most in time: %zu row%s", rows,
+	tw_str_addf(out, "Operators with the largest variance of call times: %zu row%s", rows,
 		    rows == 1 ? "" : "s");
-	tw_str_addf(out, rows > SHOWN ? ", the first %d of them\n\n" : "\n\n", SHOWN);
+	tw_str_addf(out, rows > SHOWN ? ", first %d shown\n\n" : "\n\n", SHOWN);
 	if (!rows)
 		return;
 	add_table(step, overlap, width, out);
@@ -491,11 +493,11 @@ void tw_variance_digest(const struct trawl_table *step, unsigned width, struct t
 	add_statistics(step, TW_VARIANCE_DIFF, "Difference", 1, width, out);
 	if (times) {
 		add_matches(step, width, out);
-		add_statistics(step, TW_VARIANCE_BETWEEN,
-			       "Between the shortest and the longest call", 1000, width, out);
+		add_statistics(step, TW_VARIANCE_BETWEEN, "Between shortest and longest call", 1000,
+			       width, out);
 	}
 	if (overlap) {
-		tw_str_add_cstr(out, "What communicates during the longest call:\n");
+		tw_str_add_cstr(out, "Collectives during the longest call:\n");
 		add_readings(step, width, out);
 	}
 }

@@ -433,8 +433,8 @@ static void tell_lost(struct step *s)
 	}
 	for (i = 0; i < count; i++)
 		tw_str_addf(s->told,
-			    "%.20sthread_%.20sch rank %.20s: %zu row%s without times: not in its "
-			    "trace, or there is none\n",
+			    "%.20sthread_%.20sch rank %.20s: %zu row%s without times: not in the "
+			    "trace, or no trace\n",
 			    list[i].at[0], list[i].at[1], list[i].at[2], list[i].count,
 			    list[i].count == 1 ? "" : "s");
 	s->no_memory |= !list;
