@@ -96,7 +96,7 @@ class Variance(Case):
                          ["0", "2.050000", "2.150000"])
         self.assertRegex(self.result.out, r"heavy +1 row : several collectives")
         self.assertRegex(self.result.out, r"pure +1 row : no collective overlaps: pure comp")
-        self.assertRegex(self.result.out, r"mean 2\.500, median 2\.500, least 0\.000, largest 5\.0")
+        self.assertRegex(self.result.out, r"mean 2\.500, median 2\.500, min 0\.000, max 5\.0")
 
     def test_columns_of_the_pipeline(self):
         place = self.sweep({(256, 28): {0: calls([4, 9])}})

@@ -181,9 +181,9 @@ static void what_rounds_to_nothing_is_not_told(void **state)
 		assert_int_equal(tw_timelines_add(t, 512, 28, 0, csv, &err), 0);
 		tw_str_init(&out, trawl_allocator_default());
 		tw_timelines_digest(t, 0, &out);
-		assert_int_equal(!!strstr(out.ptr, "; most 10005.100 ms 512thread_28ch (+0.1 %)"),
+		assert_int_equal(!!strstr(out.ptr, "; max 10005.100 ms 512thread_28ch (+0.1 %)"),
 				 i);
-		assert_int_equal(!!strstr(out.ptr, "; most "), i);
+		assert_int_equal(!!strstr(out.ptr, "; max "), i);
 		tw_str_release(&out);
 		tw_timelines_free(t);
 	}

@@ -807,7 +807,7 @@ static void digest(void **state)
 	csv = typed(whole);
 	tw_variance_digest(csv, 100, &out);
 	assert_non_null(strstr(out.ptr, "5 rows\n"));
-	assert_non_null(strstr(out.ptr, "mean 1.150, median 1.000, least 1.000, largest 1.750 µs"));
+	assert_non_null(strstr(out.ptr, "mean 1.150, median 1.000, min 1.000, max 1.750 µs"));
 	assert_non_null(strstr(out.ptr, "Found in the traces: 1 of 5 rows\n"));
 	assert_non_null(strstr(out.ptr, "1 row : collectives overlap more than 50 %"));
 	assert_non_null(strstr(out.ptr, "pure computation"));

@@ -403,7 +403,7 @@ static void add_operation(const struct trawl_table *table, const struct row *row
 	tw_str_add_real_fixed(out, low, 3);
 	tw_str_addf(out, " µs %" PRId64 "thread_%" PRId64 "ch", least->threads, least->channels);
 	if (high > low && (!width || out->len - begin + 43 <= width)) {
-		tw_str_add_cstr(out, "; most ");
+		tw_str_add_cstr(out, "; max ");
 		tw_str_add_real_fixed(out, high, 3);
 		tw_str_addf(out, " µs %" PRId64 "thread_%" PRId64 "ch", most->threads,
 			    most->channels);

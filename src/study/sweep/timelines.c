@@ -528,11 +528,11 @@ int tw_timelines_tables(const struct tw_timelines *timelines, bool geometric,
 
 /* ---- for people */
 
-/* The least and the largest of a type over the configurations. */
+/* Min and max of a type over the configurations. */
 static void add_extremes(const struct groups *groups, const char *type, unsigned width,
 			 struct tw_str *out)
 {
-	const struct group *least = NULL, *most = NULL;
+	const struct group *min = NULL, *max = NULL;
 	size_t i, begin = out->len;
 	char line[256];
 
@@ -541,25 +541,25 @@ static void add_extremes(const struct groups *groups, const char *type, unsigned
 
 		if (strcmp(g->first->type, type))
 			continue;
-		least = !least || g->ms < least->ms ? g : least;
-		most = !most || g->ms > most->ms ? g : most;
+		min = !min || g->ms < min->ms ? g : min;
+		max = !max || g->ms > max->ms ? g : max;
 	}
-	if (!least)
+	if (!min)
 		return;
 	snprintf(line, sizeof(line), "  %-20s", type);
 	tw_str_add_cstr(out, line);
-	tw_str_add_real_fixed(out, least->ms, 3);
-	tw_str_addf(out, " ms %" PRId64 "thread_%" PRId64 "ch", least->first->threads,
-		    least->first->channels);
-	if ((most->ms - least->ms) * 100 > least->ms * TW_LIMIT_NO_DIFFERENCE_PERCENT &&
+	tw_str_add_real_fixed(out, min->ms, 3);
+	tw_str_addf(out, " ms %" PRId64 "thread_%" PRId64 "ch", min->first->threads,
+		    min->first->channels);
+	if ((max->ms - min->ms) * 100 > min->ms * TW_LIMIT_NO_DIFFERENCE_PERCENT &&
 	    (!width || out->len - begin + 43 <= width)) {
-		tw_str_add_cstr(out, "; most ");
-		tw_str_add_real_fixed(out, most->ms, 3);
-		tw_str_addf(out, " ms %" PRId64 "thread_%" PRId64 "ch", most->first->threads,
-			    most->first->channels);
-		if (least->ms > 0) {
+		tw_str_add_cstr(out, "; max ");
+		tw_str_add_real_fixed(out, max->ms, 3);
+		tw_str_addf(out, " ms %" PRId64 "thread_%" PRId64 "ch", max->first->threads,
+			    max->first->channels);
+		if (min->ms > 0) {
 			tw_str_add_cstr(out, " (+");
-			tw_str_add_real_fixed(out, 100 * (most->ms / least->ms - 1), 1);
+			tw_str_add_real_fixed(out, 100 * (max->ms / min->ms - 1), 1);
 			tw_str_add_cstr(out, " %)");
 		}
 	}

@@ -345,7 +345,7 @@ static void add_wrapped(struct tw_str *out, const struct tw_str *text, unsigned 
 	out->failed |= text->failed;
 }
 
-/* "mean 12.3, median 11.0, least 4.0, largest 20.0 µs" of the numbers of a column. */
+/* "mean 12.3, median 11.0, min 4.0, max 20.0 µs" of the numbers of a column. */
 static void add_statistics(const struct trawl_table *step, enum tw_variance_column column,
 			   const char *what, double us_per_unit, unsigned width, struct tw_str *out)
 {
@@ -369,9 +369,9 @@ static void add_statistics(const struct trawl_table *step, enum tw_variance_colu
 		tw_str_add_real_fixed(&line, sum / (double)n, 3);
 		tw_str_add_cstr(&line, ", median ");
 		tw_str_add_real_fixed(&line, (values[(n - 1) / 2] + values[n / 2]) / 2, 3);
-		tw_str_add_cstr(&line, ", least ");
+		tw_str_add_cstr(&line, ", min ");
 		tw_str_add_real_fixed(&line, values[0], 3);
-		tw_str_add_cstr(&line, ", largest ");
+		tw_str_add_cstr(&line, ", max ");
 		tw_str_add_real_fixed(&line, values[n - 1], 3);
 		tw_str_add_cstr(&line, " µs");
 		add_wrapped(out, &line, 2, width);
