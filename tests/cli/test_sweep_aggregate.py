@@ -132,7 +132,7 @@ class Aggregate(Case):
             collective(place, 256, channels, [("all\x1breduce", "Float", 1, "0", 8, 16, latency)])
         out = self.aggregate(place).out
         self.assertRegex(out, r"total_time +31\.500 ms 256thread_28ch; "
-                              r"most 59\.500 ms 256thread_56ch \(\+88\.9 %\)")
+                              r"max 59\.500 ms 256thread_56ch \(\+88\.9 %\)")
         self.assertIn(r"OP_01 all\x1breduce Float 16.00 MB: 90.500 µs 256thread_56ch", out)
         self.assertNotIn("\x1b", out)
 
