@@ -10,17 +10,11 @@
 #ifndef TRAWL_COMPARE_H
 #define TRAWL_COMPARE_H
 
-#include "trawl/report.h"
+#include "trawl/sweep.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Of sweeps these thread and channel counts alone, and these ranks; of none of them: all. */
-struct trawl_sweep_filter {
-	const int64_t *threads, *channels, *ranks;
-	size_t thread_count, channel_count, rank_count;
-};
 
 /* Sheets of reports in the workbook. */
 enum trawl_compared_sheets {

@@ -23,6 +23,7 @@
 #include "trawl/nsys.h"
 #include "trawl/render.h"
 #include "trawl/report.h"
+#include "trawl/sweep.h"
 #include "trawl/table.h"
 #include "trawl/trace.h"
 

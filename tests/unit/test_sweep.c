@@ -44,7 +44,7 @@ static void put(const char *name)
 	free(path);
 }
 
-static int find(struct tw_sweep *sweep, const char *output, const struct trawl_allocator *a)
+static int find(struct trawl_sweep *sweep, const char *output, const struct trawl_allocator *a)
 {
 	static const struct trawl_sweep_filter all;
 	struct trawl_error err;
@@ -58,7 +58,7 @@ static const char *name_in(const char *path)
 	return path ? path + strlen(scratch.dir) + 1 : "";
 }
 
-static bool is_noted(const struct tw_sweep *sweep, const char *what)
+static bool is_noted(const struct trawl_sweep *sweep, const char *what)
 {
 	size_t i;
 
@@ -74,7 +74,7 @@ static bool is_noted(const struct tw_sweep *sweep, const char *what)
 
 static void test_order_is_by_number(void **state)
 {
-	struct tw_sweep sweep;
+	struct trawl_sweep sweep;
 
 	put("1024thread/nccl_4channels/torch_profiler/rank10/trace.json");
 	put("256thread/nccl_112channels/torch_profiler/rank_2/trace.json.gz");
@@ -100,7 +100,7 @@ static void test_order_is_by_number(void **state)
 
 static void test_which_of_several_traces(void **state)
 {
-	struct tw_sweep sweep;
+	struct trawl_sweep sweep;
 
 	put(RUN "rank0/zz.json");
 	put(RUN "rank0/my_trace.json");
@@ -126,7 +126,7 @@ static void test_reports_of_the_output_come_first(void **state)
 {
 	const char *in = "tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx";
 	const char *out = "up/tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx";
-	struct tw_sweep sweep;
+	struct trawl_sweep sweep;
 
 	put(RUN "rank0/trace.json");
 	put(RUN "rank1/trace.json");
@@ -152,7 +152,7 @@ static void test_reports_of_the_output_come_first(void **state)
 
 static void test_reports_alone(void **state)
 {
-	struct tw_sweep sweep;
+	struct trawl_sweep sweep;
 	struct tw_str path;
 
 	put("512thread/individual_reports/perf_56ch_rank3.xlsx");
@@ -169,7 +169,7 @@ static void test_reports_alone(void **state)
 
 static void test_nothing_there(void **state)
 {
-	struct tw_sweep sweep;
+	struct trawl_sweep sweep;
 
 	assert_int_equal(find(&sweep, NULL, trawl_allocator_default()), TRAWL_ENODATA);
 	tw_sweep_release(&sweep);
@@ -185,7 +185,7 @@ static void test_out_of_memory(void **state)
 	put("tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx");
 	for (n = 0;; n++) {
 		struct failing failing;
-		struct tw_sweep sweep;
+		struct trawl_sweep sweep;
 		int status;
 
 		failing_init(&failing, n);

@@ -2,7 +2,6 @@
 #include "cli/compare/compare.h"
 
 #include "base/alloc.h"
-#include "cli/sweep/sweep.h"
 #include "io/sink.h"
 #include "render/charts/variance_plots.h"
 #include "render/pages/compare_page.h"
@@ -182,6 +181,18 @@ static const char *const picture_headings[TW_VARIANCE_PLOTS] = {
 	[TW_PLOT_INTERACTION] = "Thread-Channel Interaction",
 };
 
+static const char *picture_path(const struct trawl_sweep *sweep, const char *plot)
+{
+	struct tw_str path;
+	const char *kept;
+
+	tw_str_init(&path, trawl_allocator_default());
+	tw_sweep_analysis_path(sweep, "plots", &path);
+	kept = cli_text("%s/%s.png", path.failed ? "" : path.ptr, plot);
+	tw_str_release(&path);
+	return kept;
+}
+
 /* Of sweeps: pictures that the stage before has drawn. */
 static size_t list_pictures(const struct page *p, struct tw_page_pictures *list, bool missing[2])
 {
@@ -192,8 +203,8 @@ static size_t list_pictures(const struct page *p, struct tw_page_pictures *list,
 	for (i = 0; i < TW_VARIANCE_PLOTS; i++) {
 		list[i] = (struct tw_page_pictures){ .heading = picture_headings[i] };
 		for (side = 0; side < 2; side++) {
-			const char *name = cli_text("plots/%s.png", tw_variance_plot_names[i]);
-			const char *path = cli_sweep_path(&p->sides[side].sweep, name);
+			const char *path =
+				picture_path(&p->sides[side].sweep, tw_variance_plot_names[i]);
 
 			if (!access(path, F_OK))
 				list[i].paths[side] = path;

@@ -7,8 +7,7 @@
 
 #include "cli/cli.h"
 
-#include "study/sweep/configurations.h"
-#include "study/sweep/point_analysis.h"
+#include "trawl/sweep.h"
 
 /* Lists of numbers that choose a part of a sweep. */
 struct cli_filter {
@@ -20,10 +19,11 @@ struct trawl_sweep_filter cli_filter_of(const struct cli_filter *lists);
 struct cli_sweep {
 	struct cli_common common;
 	struct cli_filter lists;
-	enum trawl_align align; /* of the clocks of ranks */
-	int64_t max_memory;
-	struct trawl_sweep_filter filter;
-	struct tw_sweep sweep;
+	struct trawl_sweep_options options;
+	const char *directory;
+	struct trawl_sweep *sweep;
+	struct cli_progress progress;
+	struct tw_str notes;
 };
 
 /* Bound to a struct cli_sweep. */
@@ -37,46 +37,35 @@ extern const struct cli_option cli_sweep_filter_options[], cli_sweep_memory_opti
 
 /*
  * Parses into `state`, which has `s` in it, finds the sweep of the one argument and tells its notes;
- * -1 to go on, else the exit status.  tw_sweep_release() is due when it is -1.
+ * -1 to go on, else the exit status.  cli_sweep_end() is due when it is -1.
  */
 int cli_sweep_begin(struct cli_sweep *s, const struct cli_command *command, void *state, int argc,
 		    char **argv);
+void cli_sweep_end(struct cli_sweep *s);
 
-/* tracelens_analysis/NAME of it */
-char *cli_sweep_path(const struct tw_sweep *sweep, const char *name);
-
-/*
- * tw_sweep_analyse() of a sweep or some ranks of it, with progress on a terminal; then what there is
- * to tell, in the order of configurations.  The exit status: CLI_DONE, CLI_INCOMPLETE, or that of a
- * failure, which is told; the analyses are to be released (cli_sweep_release_points()).
- */
-int cli_sweep_analyse(const struct cli_sweep *s, const struct tw_sweep *sweep, bool some_ranks,
-		      unsigned outputs, struct tw_point_analysis *points);
-void cli_sweep_release_points(struct tw_point_analysis *points, size_t count);
+/* Around a call that reads traces: progress on a terminal, then what there is to tell. */
+void cli_sweep_call(struct cli_sweep *s);
+/* The exit status of what the call gave: CLI_DONE, or that of the failure. */
+int cli_sweep_called(struct cli_sweep *s, int status, const struct trawl_error *err);
 
 /* ---- sweep_results.c: of all configurations together */
 
-struct cli_sweep_results {
-	const struct cli_sweep *s;
-	struct tw_point_analysis *points; /* by configuration */
-	struct tw_configuration *list;	  /* the same */
-	/* Files that were written. */
-	size_t reports, collectives, comparisons, aggregates, variance, pictures, merged;
-};
-
-/*
- * Analyses the configurations and lists them.  The exit status; release is due in any case.  Without
- * a trace that could be read it is CLI_FAILED.
- */
-int cli_sweep_results_make(struct cli_sweep_results *r, const struct cli_sweep *s,
-			   unsigned outputs);
-void cli_sweep_results_release(struct cli_sweep_results *r);
-/* comparisons/, then timelines and collectives of all configurations in one table each. */
-int cli_sweep_write_all(struct cli_sweep_results *r);
-/* The answer and the table of configurations, and `more` behind it unless NULL. */
-int cli_sweep_print_results(const struct cli_sweep_results *r, const struct trawl_table *more);
+/* trawl_sweep_analyse() with the exit status. */
+int cli_sweep_analyse(struct cli_sweep *s, unsigned outputs, struct trawl_sweep_results **results);
+/* trawl_sweep_results_write() with the exit status. */
+int cli_sweep_write(struct cli_sweep *s, unsigned outputs, struct trawl_sweep_results *results);
+/* The answer and the table of configurations, and for programs `more` behind it unless NULL. */
+int cli_sweep_print_results(const struct cli_sweep *s, const struct trawl_sweep_results *results,
+			    const struct trawl_table *more);
+/* Tables of results that are there. */
+int cli_sweep_print_table(const struct cli_sweep *s, const struct trawl_sweep_results *results,
+			  const char *name, const char *schema);
+/* trawl_sweep_results_text() */
+int cli_sweep_print_text(struct trawl_sweep_results *results, const char *before);
 /* Where the files are. */
-void cli_sweep_tell_where(const struct cli_sweep_results *r);
+void cli_sweep_tell_where(const struct cli_sweep *s, const struct trawl_sweep_results *results);
+/* CLI_INCOMPLETE in the place of CLI_DONE where something is left out. */
+int cli_sweep_status(int status, const struct trawl_sweep_results *results);
 
 /* Of two exit statuses: failed, else left out, else done. */
 static inline int cli_worse(int status, int other)

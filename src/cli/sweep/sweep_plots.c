@@ -1,136 +1,15 @@
 /* trawl sweep plots: how the time differences of operations are spread, as pictures. */
-#include "cli/sweep/sweep_plots.h"
-
+#include "cli/ranks/ranks.h"
 #include "cli/sweep/sweep.h"
-#include "os/file.h"
-#include "os/inputs.h"
-#include "os/thread.h"
-#include "study/variance/points.h"
-#include "study/variance/variance.h"
-#include "table/csv.h"
 
-#include <math.h>
+#include "os/file.h"
+
 #include <stddef.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ANALYSIS "tracelens_analysis"
 #define TABLE_NAME "top5_gemm_kernels_time_variance.csv"
-#define TABLE_LIMIT ((size_t)1 << 32)
-/* ---- statistics */
-
-static const struct trawl_column columns[] = {
-	TW_TEXT("by", 10, "grouping", .values = "!threads|channels|rank"),
-	TW_INTEGER("number", 8, "value of threads, channels or rank", .values = "!"),
-	TW_REAL("mean us", "us", 2, 10, "mean time difference", .values = "!"),
-	TW_REAL("median us", "us", 2, 10, "median time difference", .values = "!"),
-	TW_REAL("max us", "us", 2, 10, "max time difference", .values = "!"),
-	TW_INTEGER("n", 6, "rows", .values = "!>=1"),
-};
-
-static const struct tw_table_spec statistics_spec = TW_SPEC(
-	"variance_statistics",
-	"time difference of an operator (max - min call), all operators of the table", columns);
-
-static void add_groups(struct trawl_table *table, const struct tw_variance_group *groups,
-		       size_t count, const char *by)
-{
-	size_t i, row;
-
-	for (i = 0; i < count; i++) {
-		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, 0, by);
-		tw_table_set_integer(table, row, 1, groups[i].number);
-		tw_table_set_real(table, row, 2, groups[i].spread.mean);
-		tw_table_set_real(table, row, 3, groups[i].spread.median);
-		tw_table_set_real(table, row, 4, groups[i].spread.max);
-		tw_table_set_integer(table, row, 5, (int64_t)groups[i].spread.count);
-	}
-}
-
-static struct trawl_table *make_statistics(const struct tw_variance_points *points,
-					   struct tw_arena *arena)
-{
-	static const char *const by[] = { "threads", "channels", "rank" };
-	struct trawl_table *table = tw_table_new(&statistics_spec, trawl_allocator_default());
-	size_t i, count;
-
-	for (i = 0; i < 3 && table; i++) {
-		const struct tw_variance_group *groups = tw_variance_groups(
-			points->points, points->count, (enum tw_variance_by)i, arena, &count);
-
-		if (!groups) {
-			tw_table_free(table);
-			return NULL;
-		}
-		add_groups(table, groups, count, by[i]);
-	}
-	return tw_table_finished(table);
-}
-
-/* ---- pictures */
-
-/* How many there are now. */
-static size_t draw_kind(const struct cli_sweep_plots *plots, const struct tw_variance_points *p,
-			bool svg)
-{
-	bool done[TW_VARIANCE_PLOTS];
-	struct trawl_error err;
-	size_t drawn = 0, i, told = 0;
-
-	if (!tw_render_variance_plots(p->points, p->count, plots->dir, svg, plots->threads, done,
-				      trawl_allocator_default(), &err))
-		return TW_VARIANCE_PLOTS;
-	cli_message("%s", err.message);
-	for (i = 0; i < TW_VARIANCE_PLOTS; i++)
-		drawn += done[i];
-	/* The message is of the first. */
-	for (i = 0; i < TW_VARIANCE_PLOTS && drawn; i++)
-		if (!done[i] && told++)
-			cli_message("'%s.%s' missing too", tw_variance_plot_names[i],
-				    svg ? "svg" : "png");
-	return drawn;
-}
-
-static int draw_kinds(const struct cli_sweep_plots *plots, const struct tw_variance_points *p)
-{
-	size_t wanted = TW_VARIANCE_PLOTS, drawn = draw_kind(plots, p, false);
-
-	/* Where there is no gnuplot, that is said once. */
-	if (plots->svg && drawn) {
-		wanted += TW_VARIANCE_PLOTS;
-		drawn += draw_kind(plots, p, true);
-	}
-	if (!drawn)
-		return CLI_FAILED;
-	if (!plots->quiet)
-		cli_message("%zu plots written to %s", drawn, plots->dir);
-	return drawn < wanted || p->skipped ? CLI_INCOMPLETE : CLI_DONE;
-}
-
-int cli_sweep_draw(const struct cli_sweep_plots *plots, struct tw_arena *arena,
-		   struct trawl_table **statistics)
-{
-	struct tw_variance_points points;
-	struct trawl_error err;
-	struct tw_str notes;
-	int status;
-
-	tw_str_init(&notes, trawl_allocator_default());
-	status = tw_variance_points_of(plots->table, plots->name, plots->filter, arena, &points,
-				       &notes, &err);
-	cli_tell_notes(&notes, false);
-	tw_str_release(&notes);
-	if (status)
-		return cli_fail(&err);
-	status = draw_kinds(plots, &points);
-	if (status == CLI_FAILED || !statistics)
-		return status;
-	*statistics = make_statistics(&points, arena);
-	return *statistics ? status : cli_no_memory();
-}
-
-/* ---- the command */
 
 struct plots_command {
 	struct cli_sweep sweep;
@@ -178,50 +57,39 @@ static int choose_places(struct plots_command *c, const char *sweep)
 	return -1;
 }
 
-static int draw_table(struct plots_command *c, const struct trawl_table *differences,
-		      struct tw_arena *arena)
+/* A pipe is read where the user names it; under a name that is looked for it would be waited for. */
+static int check_table(const struct plots_command *c)
 {
-	const struct cli_common *common = &c->sweep.common;
-	struct cli_sweep_plots plots = { differences,	   c->table,	  c->dir,
-					 &c->sweep.filter, .svg = c->svg, .quiet = common->quiet };
-	struct trawl_table *table = NULL;
-	int status, printed = CLI_DONE;
+	struct stat info;
 
-	plots.threads = common->threads ? common->threads : tw_thread_count();
-	status = cli_sweep_draw(&plots, arena, &table);
-	if (table)
-		printed = cli_print_table(table, common->format, "sweep_plots");
-	return printed == CLI_DONE ? status : printed;
+	if (c->input_csv || stat(c->table, &info) || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))
+		return CLI_DONE;
+	cli_message("cannot read '%s': not a regular file", c->table);
+	return CLI_FAILED;
 }
 
-static int read_and_draw(struct plots_command *c)
+static int draw_table(struct plots_command *c)
 {
-	static const struct tw_table_spec spec = {
-		.name = "variance",
-		.columns = tw_variance_columns,
-		.column_count = TW_VARIANCE_COLUMNS,
-	};
+	struct cli_sweep *s = &c->sweep;
+	struct trawl_sweep_results *results;
 	struct trawl_error err;
-	struct tw_arena arena;
-	struct tw_str text;
-	struct trawl_table *table = NULL;
-	struct tw_csv csv;
-	int status;
+	int status = check_table(c);
 
-	tw_str_init(&text, trawl_allocator_default());
-	tw_arena_init(&arena, trawl_allocator_default());
-	tw_inputs_note(c->table);
-	status = c->input_csv ? tw_file_read(c->table, TABLE_LIMIT, &text, &err) :
-				tw_file_read_found(c->table, TABLE_LIMIT, &text, &err);
-	if (!status)
-		status = tw_csv_parse(&csv, &arena, text.ptr ? text.ptr : "", text.len, c->table,
-				      &err);
-	if (!status)
-		status = tw_csv_table(&csv, &spec, trawl_allocator_default(), &table, &err);
-	status = status ? cli_fail(&err) : draw_table(c, table, &arena);
-	tw_table_free(table);
-	tw_arena_release(&arena);
-	tw_str_release(&text);
+	if (status != CLI_DONE)
+		return status;
+	tw_str_init(&s->notes, trawl_allocator_default());
+	s->options.threads = s->common.threads;
+	s->options.quiet = s->common.quiet;
+	s->options.note = cli_keep_note;
+	s->options.note_context = &s->notes;
+	status = trawl_variance_draw(&results, c->table, c->dir, c->svg, &s->options, &err);
+	cli_tell_notes(&s->notes, false);
+	status = status ? cli_fail(&err) :
+			  cli_sweep_status(cli_sweep_print_table(s, results, "variance_statistics",
+								 "sweep_plots"),
+					   results);
+	trawl_sweep_results_free(results);
+	tw_str_release(&s->notes);
 	return status;
 }
 
@@ -251,14 +119,14 @@ static int draw_plots(const struct cli_command *command, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	c.sweep.filter = cli_filter_of(&c.sweep.lists);
+	c.sweep.options.filter = cli_filter_of(&c.sweep.lists);
 	if (count > 1 || (!count && !c.input_csv))
 		return cli_usage_error(command,
 				       count ? "expected one sweep, got %d" :
 					       "missing DIR argument, or --input-csv (%d given)",
 				       count);
 	status = choose_places(&c, count ? argv[0] : NULL);
-	return status < 0 ? read_and_draw(&c) : status;
+	return status < 0 ? draw_table(&c) : status;
 }
 
 const struct cli_command cli_sweep_plots = {

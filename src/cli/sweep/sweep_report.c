@@ -15,20 +15,23 @@ static const struct cli_options options[] = {
 static int report_sweep(const struct cli_command *command, int argc, char **argv)
 {
 	struct cli_sweep s = { 0 };
-	struct cli_sweep_results r;
+	struct trawl_sweep_results *results;
 	int status = cli_sweep_begin(&s, command, &s, argc, argv);
 
 	if (status >= 0)
 		return status;
-	status = cli_sweep_results_make(&r, &s, TW_POINT_REPORTS | TW_POINT_COLLECTIVES);
-	if (status != CLI_FAILED)
-		status = cli_worse(status, cli_sweep_write_all(&r));
-	if (status != CLI_FAILED)
-		status = cli_worse(status, cli_sweep_print_results(&r, NULL));
-	if (status != CLI_FAILED)
-		cli_sweep_tell_where(&r);
-	cli_sweep_results_release(&r);
-	tw_sweep_release(&s.sweep);
+	status = cli_sweep_analyse(&s, TRAWL_SWEEP_REPORTS | TRAWL_SWEEP_COLLECTIVES, &results);
+	if (status == CLI_DONE)
+		status = cli_sweep_write(&s, TRAWL_SWEEP_COMPARISONS | TRAWL_SWEEP_AGGREGATES,
+					 results);
+	if (status == CLI_DONE)
+		status = cli_sweep_print_results(&s, results, NULL);
+	if (status == CLI_DONE) {
+		cli_sweep_tell_where(&s, results);
+		status = cli_sweep_status(status, results);
+	}
+	trawl_sweep_results_free(results);
+	cli_sweep_end(&s);
 	return status;
 }
 

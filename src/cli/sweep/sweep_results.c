@@ -1,143 +1,82 @@
-/* What is made of all configurations of a sweep together, and what is said of them. */
-#include "cli/sweep/sweep.h"
+/* What stages make of all configurations of a sweep together, and what is said of them. */
 #include "cli/screen.h"
+#include "cli/sweep/sweep.h"
 
-#include "study/compare/across_threads.h"
-#include "study/sweep/aggregate.h"
 #include "table/table.h"
 
-#include <math.h>
-#include <string.h>
-
-/* Sets *has_ranks where any has. */
-static int list_configurations(struct cli_sweep_results *r, bool *has_ranks)
-{
-	size_t i, k;
-
-	for (i = 0; i < r->s->sweep.count; i++) {
-		const struct tw_point_analysis *p = &r->points[i];
-
-		r->list[i] = (struct tw_configuration){
-			.name = p->point->name,
-			.threads = p->point->threads,
-			.channels = p->point->channels,
-			.ended = p->point->ended,
-			.straggler = p->straggler.len ? p->straggler.ptr : NULL,
-			.gemm_difference_us = NAN,
-		};
-		if (tw_configuration_of(&r->list[i], &p->job, trawl_allocator_default()))
-			return cli_no_memory();
-		*has_ranks |= p->job.count > 0;
-		for (k = 0; k < p->point->rank_count; k++)
-			r->reports += p->reported[k];
-		r->collectives += p->outputs & TW_POINT_COLLECTIVES && p->job.count;
-		r->merged += p->merged_slices > 0;
-	}
-	return CLI_DONE;
-}
-
-int cli_sweep_results_make(struct cli_sweep_results *r, const struct cli_sweep *s, unsigned outputs)
+int cli_sweep_analyse(struct cli_sweep *s, unsigned outputs, struct trawl_sweep_results **results)
 {
 	double start = cli_seconds();
-	bool has_ranks = false;
+	struct trawl_error err;
 	int status;
 
-	*r = (struct cli_sweep_results){ .s = s };
-	r->points = cli_alloc(s->sweep.count, sizeof(*r->points));
-	r->list = cli_alloc(s->sweep.count, sizeof(*r->list));
-	status = cli_sweep_analyse(s, &s->sweep, false, outputs, r->points);
+	cli_sweep_call(s);
+	status = cli_sweep_called(s, trawl_sweep_analyse(results, s->sweep, outputs, &err), &err);
 	if (s->common.verbose)
-		cli_message("%zu configurations analyzed in %.3f s", s->sweep.count,
-			    cli_seconds() - start);
-	if (status == CLI_FAILED || list_configurations(r, &has_ranks))
-		return CLI_FAILED;
-	if (has_ranks)
-		return status;
-	cli_message("%s: no readable trace", s->sweep.directory);
-	return CLI_FAILED;
+		cli_message("%zu configurations analyzed in %.3f s",
+			    trawl_sweep_configurations(s->sweep), cli_seconds() - start);
+	return status;
 }
 
-void cli_sweep_results_release(struct cli_sweep_results *r)
+int cli_sweep_write(struct cli_sweep *s, unsigned outputs, struct trawl_sweep_results *results)
 {
-	cli_sweep_release_points(r->points, r->s->sweep.count);
-}
-
-/* ---- files of all configurations together */
-
-static int write_comparisons(struct cli_sweep_results *r)
-{
-	struct tw_across_threads across = { 0 };
 	struct trawl_error err;
-	int status;
+	int status = trawl_sweep_results_write(results, outputs, &err);
 
-	tw_str_init(&across.notes, trawl_allocator_default());
-	status = tw_compare_across_threads(r->points, &r->s->sweep, r->s->common.threads, &across,
-					   &err);
-	r->comparisons = across.written;
-	cli_tell_notes(&across.notes, false);
-	if (status)
-		return cli_fail(&err);
-	return across.incomplete ? CLI_INCOMPLETE : CLI_DONE;
-}
-
-static int write_aggregates(struct cli_sweep_results *r)
-{
-	struct tw_aggregate aggregate;
-	struct trawl_error err;
-	int status = tw_aggregate_init(&aggregate, &err);
-	size_t i;
-
-	for (i = 0; i < r->s->sweep.count && !status; i++)
-		status = tw_aggregate_analysis(&aggregate, &r->points[i], &err);
-	cli_tell_notes(&aggregate.notes, false);
-	if (!status)
-		status = tw_aggregate_write(&aggregate, &r->s->sweep, &err);
-	r->aggregates = aggregate.files;
-	tw_aggregate_release(&aggregate);
+	cli_tell_notes(&s->notes, false);
 	return status ? cli_fail(&err) : CLI_DONE;
 }
 
-int cli_sweep_write_all(struct cli_sweep_results *r)
+int cli_sweep_status(int status, const struct trawl_sweep_results *results)
 {
-	int status = write_comparisons(r);
-
-	return status == CLI_FAILED ? status : cli_worse(status, write_aggregates(r));
+	return status == CLI_DONE && !trawl_sweep_results_is_whole(results) ? CLI_INCOMPLETE :
+									      status;
 }
 
 /* ---- what is said */
 
-static void add_answer(const struct cli_sweep_results *r, struct cli_screen *s)
+static void add_answer(const struct trawl_sweep_results *results, struct cli_screen *s)
 {
-	struct tw_str answer;
-	char *line, *end;
+	size_t count = trawl_sweep_results_lines(results), i;
 
-	tw_str_init(&answer, s->out.allocator);
-	tw_configurations_answer(r->list, r->s->sweep.count, &answer);
-	for (line = answer.ptr; line && (end = strchr(line, '\n')); line = end + 1) {
-		*end = 0;
-		cli_add_wrapped(s, line, 0);
-	}
-	tw_str_add_cstr(&s->out, answer.len ? "\n" : "");
-	s->out.failed |= answer.failed;
-	tw_str_release(&answer);
+	for (i = 0; i < count; i++)
+		cli_add_wrapped(s, trawl_sweep_results_line(results, i), 0);
+	tw_str_add_cstr(&s->out, count ? "\n" : "");
 }
 
-int cli_sweep_print_results(const struct cli_sweep_results *r, const struct trawl_table *more)
+int cli_sweep_print_results(const struct cli_sweep *c, const struct trawl_sweep_results *results,
+			    const struct trawl_table *more)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
-	enum tw_format format = r->s->common.format;
-	struct trawl_table *table = tw_configurations_table(r->list, r->s->sweep.count, a);
-	const struct trawl_table *tables[] = { table, more };
+	const struct trawl_table *tables[] = { trawl_sweep_results_find(results, "configurations"),
+					       more };
+	enum tw_format format = c->common.format;
 	struct cli_screen s;
 
-	if (!table)
-		return cli_no_memory();
 	cli_screen_init(&s);
 	if (format == TW_FORMAT_TABLE)
-		add_answer(r, &s);
+		add_answer(results, &s);
 	tw_render(tables, more ? 2 : 1, format, "sweep", s.width, &s.out);
-	tw_table_free(table);
 	return cli_screen_print(&s);
+}
+
+int cli_sweep_print_table(const struct cli_sweep *s, const struct trawl_sweep_results *results,
+			  const char *name, const char *schema)
+{
+	const struct trawl_table *table = trawl_sweep_results_find(results, name);
+
+	return cli_print_tables(&table, 1, s->common.format, schema, cli_width());
+}
+
+int cli_sweep_print_text(struct trawl_sweep_results *results, const char *before)
+{
+	const char *text = trawl_sweep_results_text(results, cli_width());
+	struct tw_str out;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_str_add_cstr(&out, before);
+	tw_str_add_cstr(&out, text ? text : "");
+	out.failed |= !text;
+	return cli_print_str(&out);
 }
 
 static void add_count(struct tw_str *out, size_t count, const char *one, const char *many)
@@ -146,22 +85,31 @@ static void add_count(struct tw_str *out, size_t count, const char *one, const c
 		tw_str_addf(out, "%s%zu %s", out->len ? ", " : "", count, count == 1 ? one : many);
 }
 
-void cli_sweep_tell_where(const struct cli_sweep_results *r)
+void cli_sweep_tell_where(const struct cli_sweep *s, const struct trawl_sweep_results *results)
 {
+	static const struct {
+		enum trawl_sweep_outputs output;
+		const char *one, *many;
+	} kinds[] = {
+		{ TRAWL_SWEEP_REPORTS, "rank report", "rank reports" },
+		{ TRAWL_SWEEP_COLLECTIVES, "collective report", "collective reports" },
+		{ TRAWL_SWEEP_COMPARISONS, "comparison", "comparisons" },
+		{ TRAWL_SWEEP_AGGREGATES, "table of all configurations",
+		  "tables of all configurations" },
+		{ TRAWL_SWEEP_VARIANCE, "variance table", "variance tables" },
+		{ TRAWL_SWEEP_PICTURES, "picture", "pictures" },
+		{ TRAWL_SWEEP_MERGED, "merged trace", "merged traces" },
+	};
 	struct tw_str text;
+	size_t i;
 
-	if (r->s->common.quiet)
+	if (s->common.quiet)
 		return;
 	tw_str_init(&text, trawl_allocator_default());
-	add_count(&text, r->reports, "rank report", "rank reports");
-	add_count(&text, r->collectives, "collective report", "collective reports");
-	add_count(&text, r->comparisons, "comparison", "comparisons");
-	add_count(&text, r->aggregates, "table of all configurations",
-		  "tables of all configurations");
-	add_count(&text, r->variance, "variance table", "variance tables");
-	add_count(&text, r->pictures, "picture", "pictures");
-	add_count(&text, r->merged, "merged trace", "merged traces");
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		add_count(&text, trawl_sweep_results_files(results, kinds[i].output), kinds[i].one,
+			  kinds[i].many);
 	if (text.len && !text.failed)
-		cli_message("written to %s: %s", r->s->sweep.output, text.ptr);
+		cli_message("written to %s: %s", trawl_sweep_output(s->sweep), text.ptr);
 	tw_str_release(&text);
 }

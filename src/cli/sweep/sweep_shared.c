@@ -17,7 +17,7 @@ const struct cli_option cli_sweep_filter_options[] = {
 };
 
 const struct cli_option cli_sweep_memory_options[] = {
-	{ "max-memory", 0, &cli_size, "SIZE", AT(max_memory),
+	{ "max-memory", 0, &cli_size, "SIZE", AT(options.max_memory),
 	  "max memory for traces, such as 16G (default: half of the machine's)" },
 	{ 0 },
 };
@@ -29,7 +29,7 @@ const struct cli_option cli_sweep_output_options[] = {
 };
 
 const struct cli_option cli_sweep_align_options[] = {
-	{ "align", 0, &cli_align, "HOW", AT(align), CLI_ALIGN_HELP },
+	{ "align", 0, &cli_align, "HOW", AT(options.align), CLI_ALIGN_HELP },
 	{ 0 },
 };
 
@@ -48,74 +48,53 @@ struct trawl_sweep_filter cli_filter_of(const struct cli_filter *lists)
 int cli_sweep_begin(struct cli_sweep *s, const struct cli_command *command, void *state, int argc,
 		    char **argv)
 {
+	struct trawl_sweep_options *o = &s->options;
 	struct trawl_error err;
-	int count, status = cli_begin(command, state, argc, argv, &count);
-	size_t i;
+	int count, status;
 
+	trawl_sweep_options_init(o);
+	status = cli_begin(command, state, argc, argv, &count);
 	if (status >= 0)
 		return status;
-	s->filter = cli_filter_of(&s->lists);
 	if (count != 1)
 		return cli_usage_error(command,
 				       count ? "expected one sweep, got %d" :
 					       "missing DIR argument (%d given)",
 				       count);
-	if (tw_sweep_find(&s->sweep, argv[0], s->common.output, &s->filter,
-			  trawl_allocator_default(), &err)) {
-		tw_sweep_release(&s->sweep);
+	tw_str_init(&s->notes, trawl_allocator_default());
+	o->filter = cli_filter_of(&s->lists);
+	o->output = s->common.output;
+	o->threads = s->common.threads;
+	o->quiet = s->common.quiet;
+	o->strict = s->common.strict;
+	o->block_size = cli_block_size();
+	o->progress = cli_progress_update;
+	o->progress_context = &s->progress;
+	o->note = cli_keep_note;
+	o->note_context = &s->notes;
+	s->directory = argv[0];
+	if (trawl_sweep_find(&s->sweep, s->directory, o, &err)) {
+		cli_sweep_end(s);
 		return cli_fail(&err);
 	}
-	for (i = 0; i < s->sweep.note_count && !s->common.quiet; i++)
-		cli_message("%s", s->sweep.notes[i]);
+	cli_tell_notes(&s->notes, false);
 	return -1;
 }
 
-char *cli_sweep_path(const struct tw_sweep *sweep, const char *name)
+void cli_sweep_end(struct cli_sweep *s)
 {
-	struct tw_str path;
-	char *kept;
-
-	tw_str_init(&path, trawl_allocator_default());
-	tw_sweep_analysis_path(sweep, name, &path);
-	kept = cli_text("%s", path.failed ? "" : path.ptr);
-	tw_str_release(&path);
-	return kept;
+	trawl_sweep_free(s->sweep);
+	tw_str_release(&s->notes);
 }
 
-int cli_sweep_analyse(const struct cli_sweep *s, const struct tw_sweep *sweep, bool some_ranks,
-		      unsigned outputs, struct tw_point_analysis *points)
+void cli_sweep_call(struct cli_sweep *s)
 {
-	struct cli_progress progress;
-	const struct tw_sweep_reading reading = {
-		.threads = s->common.threads,
-		.max_memory = s->max_memory,
-		.block_size = cli_block_size(),
-		.align = s->align,
-		.ranks_chosen = some_ranks || s->filter.rank_count,
-		.progress = cli_progress_update,
-		.progress_context = &progress,
-	};
-	int status = sweep->incomplete ? CLI_INCOMPLETE : CLI_DONE;
-	struct trawl_error err;
-	size_t i;
-
-	cli_progress_begin(&progress, s->common.quiet);
-	tw_sweep_analyse(sweep, &reading, outputs, points);
-	cli_progress_end(&progress);
-	for (i = 0; i < sweep->count; i++) {
-		cli_tell_notes(&points[i].notes, s->common.quiet);
-		if (points[i].status && status != CLI_FAILED)
-			status = cli_fail(&points[i].failure);
-		else if (points[i].incomplete && status == CLI_DONE)
-			status = CLI_INCOMPLETE;
-	}
-	if (s->common.strict && tw_sweep_check_strict(points, sweep->count, &err))
-		return cli_fail(&err);
-	return status;
+	cli_progress_begin(&s->progress, s->common.quiet);
 }
 
-void cli_sweep_release_points(struct tw_point_analysis *points, size_t count)
+int cli_sweep_called(struct cli_sweep *s, int status, const struct trawl_error *err)
 {
-	while (count--)
-		tw_point_analysis_release(&points[count]);
+	cli_progress_end(&s->progress);
+	cli_tell_notes(&s->notes, false);
+	return status ? cli_fail(err) : CLI_DONE;
 }

@@ -17,7 +17,7 @@ static const char *const sheets[] = { "gpu_timeline", "ops_summary" };
 #define SHEETS (sizeof(sheets) / sizeof(sheets[0]))
 
 struct comparison {
-	const struct tw_sweep *sweep;
+	const struct trawl_sweep *sweep;
 	int64_t channels, rank;
 	const struct tw_point_analysis *sides[MOST_SIDES]; /* by threads */
 	size_t count;
@@ -88,7 +88,7 @@ static void compare_threads(void *context, size_t number)
 
 /* The comparison of a channel count and rank, added where it is new. */
 static struct comparison *comparison_of(struct comparison *list, size_t *count,
-					const struct tw_sweep *sweep, int64_t channels,
+					const struct trawl_sweep *sweep, int64_t channels,
 					int64_t rank)
 {
 	size_t i;
@@ -102,7 +102,7 @@ static struct comparison *comparison_of(struct comparison *list, size_t *count,
 
 /* All that have several sides, in front; configurations come by threads. */
 static size_t list_comparisons(struct comparison *list, const struct tw_point_analysis *points,
-			       const struct tw_sweep *sweep)
+			       const struct trawl_sweep *sweep)
 {
 	size_t count = 0, several = 0, i, k;
 
@@ -127,9 +127,9 @@ static size_t list_comparisons(struct comparison *list, const struct tw_point_an
 	return several;
 }
 
-int tw_compare_across_threads(const struct tw_point_analysis *points, const struct tw_sweep *sweep,
-			      unsigned threads, struct tw_across_threads *out,
-			      struct trawl_error *err)
+int tw_compare_across_threads(const struct tw_point_analysis *points,
+			      const struct trawl_sweep *sweep, unsigned threads,
+			      struct tw_across_threads *out, struct trawl_error *err)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
 	struct comparison *list;

@@ -11,8 +11,9 @@ struct tw_across_threads {
 };
 
 /* Where one fails the others are written all the same. */
-int tw_compare_across_threads(const struct tw_point_analysis *points, const struct tw_sweep *sweep,
-			      unsigned threads, struct tw_across_threads *out,
+int tw_compare_across_threads(const struct tw_point_analysis *points,
+			      const struct trawl_sweep *sweep, unsigned threads,
+			      struct tw_across_threads *out,
 			      struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

@@ -31,7 +31,7 @@ struct tw_side {
 	const char *name;  /* base name of the path */
 	const char *from;  /* REPORT: its path; REPORTS: the directory of them */
 	struct tw_str rank_list;
-	struct tw_sweep sweep;
+	struct trawl_sweep sweep;
 	bool swept;	/* `sweep` is to be released */
 	bool lone;	/* one file with a trace */
 	size_t reports; /* reports and traces that were read */

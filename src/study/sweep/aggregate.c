@@ -160,7 +160,7 @@ int tw_aggregate_analysis(struct tw_aggregate *a, const struct tw_point_analysis
 
 /* ---- files */
 
-static int write_book(struct tw_aggregate *a, const struct tw_sweep *sweep, const char *name,
+static int write_book(struct tw_aggregate *a, const struct trawl_sweep *sweep, const char *name,
 		      struct trawl_table *const *tables, size_t count, struct trawl_error *err)
 {
 	const struct trawl_allocator *allocator = trawl_allocator_default();
@@ -177,7 +177,7 @@ static int write_book(struct tw_aggregate *a, const struct tw_sweep *sweep, cons
 	return status;
 }
 
-static int write_timelines(struct tw_aggregate *a, const struct tw_sweep *sweep, bool geometric,
+static int write_timelines(struct tw_aggregate *a, const struct trawl_sweep *sweep, bool geometric,
 			   struct trawl_error *err)
 {
 	struct trawl_table *tables[TW_TIMELINE_TABLES];
@@ -194,7 +194,7 @@ static int write_timelines(struct tw_aggregate *a, const struct tw_sweep *sweep,
 }
 
 /* The CSV file is named like the workbook, not like its sheet. */
-static int write_csv(struct tw_aggregate *a, const struct tw_sweep *sweep,
+static int write_csv(struct tw_aggregate *a, const struct trawl_sweep *sweep,
 		     const struct trawl_table *table, struct trawl_error *err)
 {
 	struct tw_str path, text;
@@ -212,7 +212,7 @@ static int write_csv(struct tw_aggregate *a, const struct tw_sweep *sweep,
 	return status;
 }
 
-int tw_aggregate_write(struct tw_aggregate *a, const struct tw_sweep *sweep,
+int tw_aggregate_write(struct tw_aggregate *a, const struct trawl_sweep *sweep,
 		       struct trawl_error *err)
 {
 	struct trawl_table *comms = NULL;

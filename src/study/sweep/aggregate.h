@@ -28,7 +28,7 @@ int tw_aggregate_analysis(struct tw_aggregate *a, const struct tw_point_analysis
 			  struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* Writes what there is to write into tracelens_analysis. */
-int tw_aggregate_write(struct tw_aggregate *a, const struct tw_sweep *sweep,
+int tw_aggregate_write(struct tw_aggregate *a, const struct trawl_sweep *sweep,
 		       struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

@@ -115,14 +115,14 @@ static void report_options(const struct tw_point_analysis *p, struct trawl_repor
 {
 	trawl_report_options_init(options);
 	options->short_kernel_ns = TW_LIMIT_SWEEP_SHORT_KERNEL_US * 1000;
-	options->gemm_instances = p->outputs & (TW_POINT_REPORTS | TW_POINT_INSTANCES);
-	options->kernel_instances = p->outputs & TW_POINT_INSTANCES;
+	options->gemm_instances = p->outputs & (TRAWL_SWEEP_REPORTS | TRAWL_SWEEP_VARIANCE);
+	options->kernel_instances = p->outputs & TRAWL_SWEEP_VARIANCE;
 }
 
 static void load_options(struct tw_point_analysis *p, const struct trawl_report_options *report,
 			 struct tw_load_options *load)
 {
-	unsigned wanted = TW_POINT_REPORTS | TW_POINT_INSTANCES;
+	unsigned wanted = TRAWL_SWEEP_REPORTS | TRAWL_SWEEP_VARIANCE;
 
 	*load = (struct tw_load_options){
 		.threads = p->threads,
@@ -131,7 +131,7 @@ static void load_options(struct tw_point_analysis *p, const struct trawl_report_
 		.report = report,
 		.tables = kept_tables,
 		.table_count = p->outputs & wanted ? KEPT : 0,
-		.each = p->outputs & TW_POINT_REPORTS ? write_report : NULL,
+		.each = p->outputs & TRAWL_SWEEP_REPORTS ? write_report : NULL,
 		.each_context = p,
 		.progress = note_progress,
 		.progress_context = p,
@@ -269,7 +269,7 @@ static int merge_and_load(struct tw_point_analysis *p, struct tw_rank_set *set)
 
 static bool has_most_ranks(const struct tw_point_analysis *p)
 {
-	const struct tw_sweep *sweep = p->sweep;
+	const struct trawl_sweep *sweep = p->sweep;
 	size_t i;
 
 	for (i = 0; i < sweep->count; i++)
@@ -428,13 +428,13 @@ static int read_traces(struct tw_point_analysis *p, struct tw_rank_set *set)
 	struct tw_load_options load;
 	int status;
 
-	if (p->outputs == TW_POINT_MERGED)
+	if (p->outputs == TRAWL_SWEEP_MERGED)
 		return merge_point(p, set);
 	report_options(p, &report);
 	load_options(p, &report, &load);
 	p->load = &load;
 	p->loaded = true;
-	status = p->outputs & TW_POINT_MERGED ? merge_and_load(p, set) : load_traces(p, set);
+	status = p->outputs & TRAWL_SWEEP_MERGED ? merge_and_load(p, set) : load_traces(p, set);
 	p->load = NULL;
 	return status;
 }
@@ -461,7 +461,7 @@ static void analyse_point(void *context, size_t number)
 	}
 	if (!read_traces(p, &set) && p->loaded) {
 		note_job(p);
-		if (p->outputs & TW_POINT_COLLECTIVES && p->job.count)
+		if (p->outputs & TRAWL_SWEEP_COLLECTIVES && p->job.count)
 			make_collectives(p);
 	}
 	tw_rank_set_release(&set);
@@ -483,7 +483,7 @@ void tw_point_analysis_release(struct tw_point_analysis *p)
 
 /* ---- all of them */
 
-static int64_t bytes_of(const struct tw_sweep *sweep)
+static int64_t bytes_of(const struct trawl_sweep *sweep)
 {
 	struct stat info;
 	int64_t bytes = 0;
@@ -497,7 +497,7 @@ static int64_t bytes_of(const struct tw_sweep *sweep)
 	return bytes;
 }
 
-void tw_sweep_analyse(const struct tw_sweep *sweep, const struct tw_sweep_reading *reading,
+void tw_sweep_analyse(const struct trawl_sweep *sweep, const struct tw_sweep_reading *reading,
 		      unsigned outputs, struct tw_point_analysis *analyses)
 {
 	unsigned threads = reading->threads ? reading->threads : tw_thread_count();

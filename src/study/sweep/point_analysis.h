@@ -12,13 +12,6 @@
 
 #include <pthread.h>
 
-enum tw_point_outputs {
-	TW_POINT_REPORTS = 1,	  /* individual_reports/ */
-	TW_POINT_COLLECTIVES = 2, /* collective_reports/ */
-	TW_POINT_MERGED = 4,	  /* merged_traces/ */
-	TW_POINT_INSTANCES = 8,	  /* the table gemm_instances of each rank is kept */
-};
-
 /* How the traces of a sweep are read. */
 struct tw_sweep_reading {
 	unsigned threads;   /* of all configurations together; 0: one a core */
@@ -32,7 +25,7 @@ struct tw_sweep_reading {
 };
 
 struct tw_point_analysis {
-	const struct tw_sweep *sweep;
+	const struct trawl_sweep *sweep;
 	const struct tw_sweep_point *point;
 	const struct tw_sweep_reading *reading;
 	unsigned outputs, threads; /* its share of the threads */
@@ -59,9 +52,10 @@ struct tw_point_analysis {
 
 /*
  * All configurations of a sweep, as many `analyses`, several at once, in the memory and on the
- * threads that there are.  Each is to be released.
+ * threads that there are.  `outputs`: TRAWL_SWEEP_REPORTS, _COLLECTIVES, _MERGED, and _VARIANCE for
+ * the table gemm_instances of each rank to be kept.  Each is to be released.
  */
-void tw_sweep_analyse(const struct tw_sweep *sweep, const struct tw_sweep_reading *reading,
+void tw_sweep_analyse(const struct trawl_sweep *sweep, const struct tw_sweep_reading *reading,
 		      unsigned outputs, struct tw_point_analysis *analyses);
 void tw_point_analysis_release(struct tw_point_analysis *analysis);
 

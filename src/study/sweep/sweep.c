@@ -33,11 +33,11 @@ static void *grow(struct tw_arena *arena, void *items, size_t count, size_t size
 	return more;
 }
 
-static void note(struct tw_sweep *sweep, bool incomplete, const char *format, ...)
+static void note(struct trawl_sweep *sweep, bool incomplete, const char *format, ...)
 	TRAWL_PRINTF(3, 4);
 
 /* What cannot be noted for want of memory is not worth failing for. */
-static void note(struct tw_sweep *sweep, bool incomplete, const char *format, ...)
+static void note(struct trawl_sweep *sweep, bool incomplete, const char *format, ...)
 {
 	const char **notes = grow(&sweep->arena, sweep->notes, sweep->note_count, sizeof(*notes));
 	struct tw_str text;
@@ -89,7 +89,7 @@ bool tw_sweep_is_wanted(const int64_t *list, size_t count, int64_t number)
 /* ---- walking a directory: its entries with a number in their names */
 
 struct finding {
-	struct tw_sweep *sweep;
+	struct trawl_sweep *sweep;
 	const struct trawl_sweep_filter *filter;
 	int64_t threads;  /* of the directory that is looked at */
 	bool in_profiler; /* it is a directory of traces, not of whatever a run writes */
@@ -127,7 +127,7 @@ static bool list_directory(struct finding *f, const char *path, found_fn *found)
 
 static struct tw_sweep_point *point_of(struct finding *f, int64_t threads, int64_t channels)
 {
-	struct tw_sweep *sweep = f->sweep;
+	struct trawl_sweep *sweep = f->sweep;
 	struct tw_sweep_point *points;
 	char name[64];
 	size_t i;
@@ -383,7 +383,7 @@ static void found_threads_of_reports(struct finding *f, const char *path, const 
 
 static void find_reports(struct finding *f)
 {
-	struct tw_sweep *sweep = f->sweep;
+	struct trawl_sweep *sweep = f->sweep;
 	struct tw_str path;
 
 	tw_str_init(&path, sweep->allocator);
@@ -421,7 +421,7 @@ static int compare_ranks(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static bool has_threads(const struct tw_sweep *sweep, int64_t threads)
+static bool has_threads(const struct trawl_sweep *sweep, int64_t threads)
 {
 	size_t i;
 
@@ -430,7 +430,7 @@ static bool has_threads(const struct tw_sweep *sweep, int64_t threads)
 	return i < sweep->count;
 }
 
-static const struct tw_sweep_point *find_point(const struct tw_sweep *sweep, int64_t threads,
+static const struct tw_sweep_point *find_point(const struct trawl_sweep *sweep, int64_t threads,
 					       int64_t channels)
 {
 	size_t i;
@@ -451,7 +451,7 @@ static bool has_rank(const struct tw_sweep_point *point, int64_t rank)
 }
 
 /* Configurations that the others make one expect: each thread count with each channel count. */
-static void note_missing_points(struct tw_sweep *sweep)
+static void note_missing_points(struct trawl_sweep *sweep)
 {
 	size_t i, k, n;
 
@@ -475,7 +475,7 @@ static void note_missing_points(struct tw_sweep *sweep)
 }
 
 /* Ranks that another configuration has, or that were asked for. */
-static int note_missing_ranks(struct tw_sweep *sweep, const struct trawl_sweep_filter *filter)
+static int note_missing_ranks(struct trawl_sweep *sweep, const struct trawl_sweep_filter *filter)
 {
 	struct tw_str bytes, list;
 	size_t i, k, n = 0;
@@ -514,7 +514,7 @@ static int note_missing_ranks(struct tw_sweep *sweep, const struct trawl_sweep_f
 	return i ? TRAWL_ENOMEM : 0;
 }
 
-static void note_others(struct tw_sweep *sweep)
+static void note_others(struct trawl_sweep *sweep)
 {
 	size_t i, k;
 
@@ -530,7 +530,7 @@ static void note_others(struct tw_sweep *sweep)
 }
 
 /* All of them, before the first result is written: what it replaced could not be read any more. */
-static void note_inputs(const struct tw_sweep *sweep)
+static void note_inputs(const struct trawl_sweep *sweep)
 {
 	size_t i, k;
 
@@ -540,7 +540,7 @@ static void note_inputs(const struct tw_sweep *sweep)
 				tw_inputs_note(sweep->points[i].ranks[k].trace);
 }
 
-static int note_all(struct tw_sweep *sweep, const struct trawl_sweep_filter *filter)
+static int note_all(struct trawl_sweep *sweep, const struct trawl_sweep_filter *filter)
 {
 	size_t i, k;
 
@@ -579,7 +579,7 @@ static void found_kind_of_threads(struct finding *f, const char *path, const cha
 
 static int find(struct finding *f, struct trawl_error *err)
 {
-	struct tw_sweep *sweep = f->sweep;
+	struct trawl_sweep *sweep = f->sweep;
 	size_t i;
 
 	if (!list_directory(f, sweep->directory, found_kind_of_threads))
@@ -607,7 +607,7 @@ static int find(struct finding *f, struct trawl_error *err)
 }
 
 /* Without slashes at the end. */
-static char *plain_directory(struct tw_sweep *sweep, const char *path)
+static char *plain_directory(struct trawl_sweep *sweep, const char *path)
 {
 	size_t len = strlen(path);
 
@@ -616,13 +616,13 @@ static char *plain_directory(struct tw_sweep *sweep, const char *path)
 	return tw_arena_copy(&sweep->arena, path, len);
 }
 
-int tw_sweep_find(struct tw_sweep *sweep, const char *directory, const char *output,
+int tw_sweep_find(struct trawl_sweep *sweep, const char *directory, const char *output,
 		  const struct trawl_sweep_filter *filter, const struct trawl_allocator *allocator,
 		  struct trawl_error *err)
 {
 	struct finding f = { .sweep = sweep, .filter = filter };
 
-	*sweep = (struct tw_sweep){ .allocator = allocator };
+	*sweep = (struct trawl_sweep){ .allocator = allocator };
 	tw_arena_init(&sweep->arena, allocator);
 	sweep->directory = plain_directory(sweep, directory);
 	sweep->output = output ? plain_directory(sweep, output) : sweep->directory;
@@ -631,14 +631,14 @@ int tw_sweep_find(struct tw_sweep *sweep, const char *directory, const char *out
 	return find(&f, err);
 }
 
-void tw_sweep_release(struct tw_sweep *sweep)
+void tw_sweep_release(struct trawl_sweep *sweep)
 {
 	if (sweep->allocator)
 		tw_arena_release(&sweep->arena);
 	memset(sweep, 0, sizeof(*sweep));
 }
 
-int tw_sweep_set(const struct tw_sweep *sweep, const struct tw_sweep_point *point,
+int tw_sweep_set(const struct trawl_sweep *sweep, const struct tw_sweep_point *point,
 		 struct tw_rank_set *set, struct trawl_error *err)
 {
 	const char **paths = tw_alloc_array(sweep->allocator, point->rank_count, sizeof(*paths));
@@ -658,7 +658,7 @@ int tw_sweep_set(const struct tw_sweep *sweep, const struct tw_sweep_point *poin
 
 /* ---- paths */
 
-void tw_sweep_analysis_path(const struct tw_sweep *sweep, const char *name, struct tw_str *out)
+void tw_sweep_analysis_path(const struct trawl_sweep *sweep, const char *name, struct tw_str *out)
 {
 	tw_str_clear(out);
 	tw_str_add_cstr(out, sweep->output);
@@ -668,7 +668,7 @@ void tw_sweep_analysis_path(const struct tw_sweep *sweep, const char *name, stru
 		tw_str_addf(out, "/%s", name);
 }
 
-void tw_sweep_report_path(const struct tw_sweep *sweep, const struct tw_sweep_point *point,
+void tw_sweep_report_path(const struct trawl_sweep *sweep, const struct tw_sweep_point *point,
 			  int64_t rank, struct tw_str *out)
 {
 	tw_sweep_analysis_path(sweep, NULL, out);
@@ -677,7 +677,7 @@ void tw_sweep_report_path(const struct tw_sweep *sweep, const struct tw_sweep_po
 		    point->threads, point->channels, rank);
 }
 
-void tw_sweep_collective_path(const struct tw_sweep *sweep, const struct tw_sweep_point *point,
+void tw_sweep_collective_path(const struct trawl_sweep *sweep, const struct tw_sweep_point *point,
 			      struct tw_str *out)
 {
 	tw_sweep_analysis_path(sweep, NULL, out);
@@ -685,7 +685,7 @@ void tw_sweep_collective_path(const struct tw_sweep *sweep, const struct tw_swee
 		    point->threads, point->channels);
 }
 
-void tw_sweep_comparison_path(const struct tw_sweep *sweep, int64_t channels, int64_t rank,
+void tw_sweep_comparison_path(const struct trawl_sweep *sweep, int64_t channels, int64_t rank,
 			      struct tw_str *out)
 {
 	tw_sweep_analysis_path(sweep, NULL, out);
@@ -693,7 +693,7 @@ void tw_sweep_comparison_path(const struct tw_sweep *sweep, int64_t channels, in
 		    channels, rank);
 }
 
-void tw_sweep_merged_path(const struct tw_sweep *sweep, const struct tw_sweep_point *point,
+void tw_sweep_merged_path(const struct trawl_sweep *sweep, const struct tw_sweep_point *point,
 			  struct tw_str *out)
 {
 	tw_str_clear(out);

@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "job/set/set.h"
 #include "text/str.h"
-#include "trawl/compare.h"
+#include "trawl/sweep.h"
 
 struct tw_sweep_rank {
 	int64_t rank;
@@ -38,7 +38,8 @@ struct tw_sweep_point {
 /* Whether a number is asked for by one of these lists. */
 bool tw_sweep_is_wanted(const int64_t *list, size_t count, int64_t number);
 
-struct tw_sweep {
+struct trawl_sweep {
+	struct trawl_sweep_options options; /* of trawl_sweep_find() */
 	const struct trawl_allocator *allocator;
 	struct tw_arena arena;	       /* all of it */
 	const char *directory;	       /* as given */
@@ -57,28 +58,28 @@ struct tw_sweep {
  * for there first.  TRAWL_EIO when the directory is not there or cannot be read, TRAWL_ENODATA when
  * no configuration is in it.  _release is due in any case.
  */
-int tw_sweep_find(struct tw_sweep *sweep, const char *directory, const char *output,
+int tw_sweep_find(struct trawl_sweep *sweep, const char *directory, const char *output,
 		  const struct trawl_sweep_filter *filter, const struct trawl_allocator *allocator,
 		  struct trawl_error *err) TRAWL_MUST_CHECK;
-void tw_sweep_release(struct tw_sweep *sweep);
+void tw_sweep_release(struct trawl_sweep *sweep);
 
 /* The traces of a point as the set of a job, all of them named. */
-int tw_sweep_set(const struct tw_sweep *sweep, const struct tw_sweep_point *point,
+int tw_sweep_set(const struct trawl_sweep *sweep, const struct tw_sweep_point *point,
 		 struct tw_rank_set *set, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* ---- where results go: paths below `output`, as in the layout above */
 
 /* tracelens_analysis/NAME, or that directory for NULL. */
-void tw_sweep_analysis_path(const struct tw_sweep *sweep, const char *name, struct tw_str *out);
-void tw_sweep_report_path(const struct tw_sweep *sweep, const struct tw_sweep_point *point,
+void tw_sweep_analysis_path(const struct trawl_sweep *sweep, const char *name, struct tw_str *out);
+void tw_sweep_report_path(const struct trawl_sweep *sweep, const struct tw_sweep_point *point,
 			  int64_t rank, struct tw_str *out);
-void tw_sweep_collective_path(const struct tw_sweep *sweep, const struct tw_sweep_point *point,
+void tw_sweep_collective_path(const struct trawl_sweep *sweep, const struct tw_sweep_point *point,
 			      struct tw_str *out);
 /* comparisons/compare_<C>ch_rank<R>_across_threads.xlsx */
-void tw_sweep_comparison_path(const struct tw_sweep *sweep, int64_t channels, int64_t rank,
+void tw_sweep_comparison_path(const struct trawl_sweep *sweep, int64_t channels, int64_t rank,
 			      struct tw_str *out);
 /* merged_traces/<T>thread_<C>ch_merged.json */
-void tw_sweep_merged_path(const struct tw_sweep *sweep, const struct tw_sweep_point *point,
+void tw_sweep_merged_path(const struct trawl_sweep *sweep, const struct tw_sweep_point *point,
 			  struct tw_str *out);
 
 #endif

@@ -11,9 +11,9 @@
 #include <string.h>
 
 const char *const tw_variance_step_suffixes[TW_VARIANCE_STEPS] = {
-	[TW_STEP_VARIANCE] = "",
-	[TW_STEP_TIMESTAMPS] = "_with_timestamps",
-	[TW_STEP_OVERLAP] = "_with_collective_overlap",
+	[TRAWL_STEP_VARIANCE] = "",
+	[TRAWL_STEP_TIMESTAMPS] = "_with_timestamps",
+	[TRAWL_STEP_OVERLAP] = "_with_collective_overlap",
 };
 
 struct tw_collectives_slot {
@@ -33,7 +33,7 @@ static void note_lines(struct tw_variance_steps *steps, const char *of, const st
 	}
 }
 
-void tw_variance_steps_init(struct tw_variance_steps *steps, const struct tw_sweep *sweep,
+void tw_variance_steps_init(struct tw_variance_steps *steps, const struct trawl_sweep *sweep,
 			    const struct tw_point_analysis *points, size_t point_count)
 {
 	*steps = (struct tw_variance_steps){
@@ -65,7 +65,7 @@ void tw_variance_steps_release(struct tw_variance_steps *steps)
 
 /* ---- ranks of all configurations */
 
-size_t tw_sweep_rank_count(const struct tw_sweep *sweep)
+size_t tw_sweep_rank_count(const struct trawl_sweep *sweep)
 {
 	size_t i, n = 0;
 
@@ -74,7 +74,7 @@ size_t tw_sweep_rank_count(const struct tw_sweep *sweep)
 	return n;
 }
 
-static const struct tw_sweep_point *point_of(const struct tw_sweep *sweep, int64_t threads,
+static const struct tw_sweep_point *point_of(const struct trawl_sweep *sweep, int64_t threads,
 					     int64_t channels, size_t *first)
 {
 	size_t i;
@@ -89,7 +89,7 @@ static const struct tw_sweep_point *point_of(const struct tw_sweep *sweep, int64
 	return NULL;
 }
 
-static size_t rank_place(const struct tw_sweep *sweep, int64_t threads, int64_t channels,
+static size_t rank_place(const struct trawl_sweep *sweep, int64_t threads, int64_t channels,
 			 int64_t rank)
 {
 	size_t first, i;
@@ -276,7 +276,7 @@ static int add_rank(struct tw_variance_steps *steps, struct tw_variance *varianc
 static int find_variance(struct tw_variance_steps *steps, struct tw_str *told,
 			 struct trawl_error *err)
 {
-	const struct tw_sweep *sweep = steps->sweep;
+	const struct trawl_sweep *sweep = steps->sweep;
 	struct tw_variance *variance = tw_variance_new(steps->top_k, trawl_allocator_default());
 	int status = variance ? 0 : tw_no_memory(err);
 	size_t i, k;
@@ -286,7 +286,7 @@ static int find_variance(struct tw_variance_steps *steps, struct tw_str *told,
 			status = add_rank(steps, variance, &sweep->points[i],
 					  &sweep->points[i].ranks[k], told, err);
 	if (!status)
-		status = tw_variance_finish(variance, &steps->tables[TW_STEP_VARIANCE], err);
+		status = tw_variance_finish(variance, &steps->tables[TRAWL_STEP_VARIANCE], err);
 	tw_variance_free(variance);
 	return status;
 }
@@ -305,7 +305,7 @@ static const struct trawl_table *instances_of(void *context, int64_t threads, in
 static int find_timestamps(struct tw_variance_steps *steps, const struct trawl_table *in,
 			   struct tw_str *told, struct trawl_error *err)
 {
-	struct trawl_table **out = &steps->tables[TW_STEP_TIMESTAMPS];
+	struct trawl_table **out = &steps->tables[TRAWL_STEP_TIMESTAMPS];
 	int status = tw_variance_timestamps(in, instances_of, steps, steps->tolerance,
 					    trawl_allocator_default(), out, told, err);
 	size_t nearest;
@@ -356,7 +356,7 @@ static struct tw_sweep_collectives collectives_of(void *context, int64_t threads
 						  int64_t rank, bool *known)
 {
 	struct tw_variance_steps *steps = context;
-	const struct tw_sweep *sweep = steps->sweep;
+	const struct trawl_sweep *sweep = steps->sweep;
 	const struct tw_rank *trace = traced(steps, threads, channels, rank);
 	size_t first, place = rank_place(sweep, threads, channels, rank);
 	const struct tw_sweep_point *point = point_of(sweep, threads, channels, &first);
@@ -385,7 +385,7 @@ static int find_overlap(struct tw_variance_steps *steps, const struct trawl_tabl
 	if (!steps->slots && steps->slot_count)
 		return tw_no_memory(err);
 	status = tw_variance_overlap(in, collectives_of, steps, trawl_allocator_default(),
-				     &steps->tables[TW_STEP_OVERLAP], told, err);
+				     &steps->tables[TRAWL_STEP_OVERLAP], told, err);
 	if (!status)
 		note_lines(steps, "", told);
 	return status;
@@ -393,16 +393,16 @@ static int find_overlap(struct tw_variance_steps *steps, const struct trawl_tabl
 
 /* ---- all of them */
 
-int tw_variance_step(struct tw_variance_steps *steps, enum tw_variance_step step,
+int tw_variance_step(struct tw_variance_steps *steps, enum trawl_variance_step step,
 		     const struct trawl_table *in, struct trawl_error *err)
 {
 	struct tw_str told;
 	int status;
 
 	tw_str_init(&told, trawl_allocator_default());
-	if (step == TW_STEP_VARIANCE)
+	if (step == TRAWL_STEP_VARIANCE)
 		status = find_variance(steps, &told, err);
-	else if (step == TW_STEP_TIMESTAMPS)
+	else if (step == TRAWL_STEP_TIMESTAMPS)
 		status = find_timestamps(steps, in, &told, err);
 	else
 		status = find_overlap(steps, in, &told, err);
@@ -410,13 +410,13 @@ int tw_variance_step(struct tw_variance_steps *steps, enum tw_variance_step step
 	return status;
 }
 
-void tw_variance_step_name(unsigned top_k, enum tw_variance_step step, struct tw_str *out)
+void tw_variance_step_name(unsigned top_k, enum trawl_variance_step step, struct tw_str *out)
 {
 	tw_str_addf(out, "top%u_gemm_kernels_time_variance%s.csv", top_k,
 		    tw_variance_step_suffixes[step]);
 }
 
-static int write_step(const struct tw_variance_steps *steps, enum tw_variance_step step,
+static int write_step(const struct tw_variance_steps *steps, enum trawl_variance_step step,
 		      struct trawl_error *err)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
@@ -438,18 +438,18 @@ static int write_step(const struct tw_variance_steps *steps, enum tw_variance_st
 
 int tw_variance_steps_all(struct tw_variance_steps *steps, struct trawl_error *err)
 {
-	int step, status = tw_variance_step(steps, TW_STEP_VARIANCE, NULL, err);
+	int step, status = tw_variance_step(steps, TRAWL_STEP_VARIANCE, NULL, err);
 
-	if (!status && !trawl_table_rows(steps->tables[TW_STEP_VARIANCE])) {
+	if (!status && !trawl_table_rows(steps->tables[TRAWL_STEP_VARIANCE])) {
 		steps->incomplete = true;
 		tw_str_note(&steps->notes, "no operators with a GEMM cost model: no variance");
 		return 0;
 	}
-	for (step = TW_STEP_TIMESTAMPS; step < TW_VARIANCE_STEPS && !status; step++)
-		status = tw_variance_step(steps, (enum tw_variance_step)step,
+	for (step = TRAWL_STEP_TIMESTAMPS; step < TW_VARIANCE_STEPS && !status; step++)
+		status = tw_variance_step(steps, (enum trawl_variance_step)step,
 					  steps->tables[step - 1], err);
 	for (step = 0; step < TW_VARIANCE_STEPS && !status; step++)
-		status = write_step(steps, (enum tw_variance_step)step, err);
+		status = write_step(steps, (enum trawl_variance_step)step, err);
 	return status;
 }
 
@@ -569,7 +569,7 @@ static bool has_gemm_sheet(const char *path)
 int tw_variance_ranks_without_report(struct tw_variance_steps *steps, bool **wanted,
 				     struct trawl_error *err)
 {
-	const struct tw_sweep *sweep = steps->sweep;
+	const struct trawl_sweep *sweep = steps->sweep;
 	size_t i, k, n = 0;
 
 	if (new_ranks(steps, wanted, err))
@@ -584,8 +584,8 @@ int tw_variance_ranks_without_report(struct tw_variance_steps *steps, bool **wan
 	return 0;
 }
 
-int tw_sweep_of_ranks(const struct tw_sweep *all, const bool *wanted, struct tw_arena *arena,
-		      struct tw_sweep *part, struct trawl_error *err)
+int tw_sweep_of_ranks(const struct trawl_sweep *all, const bool *wanted, struct tw_arena *arena,
+		      struct trawl_sweep *part, struct trawl_error *err)
 {
 	size_t i, k;
 

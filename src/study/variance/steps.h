@@ -13,10 +13,10 @@
 
 #define TW_VARIANCE_TOP_K 5
 
-enum tw_variance_step { TW_STEP_VARIANCE, TW_STEP_TIMESTAMPS, TW_STEP_OVERLAP, TW_VARIANCE_STEPS };
+#define TW_VARIANCE_STEPS (TRAWL_STEP_OVERLAP + 1)
 
 struct tw_variance_steps {
-	const struct tw_sweep *sweep;
+	const struct trawl_sweep *sweep;
 	const struct tw_point_analysis *points; /* some configurations or all; NULL: none was read */
 	size_t point_count;
 	unsigned top_k;
@@ -35,9 +35,9 @@ struct tw_variance_steps {
 
 /*
  * `points` must live until _release, which is due in any case.  They have to have the tables GEMM
- * and gemm_instances for the steps that use them (TW_POINT_INSTANCES).
+ * and gemm_instances for the steps that use them (TRAWL_SWEEP_VARIANCE).
  */
-void tw_variance_steps_init(struct tw_variance_steps *steps, const struct tw_sweep *sweep,
+void tw_variance_steps_init(struct tw_variance_steps *steps, const struct trawl_sweep *sweep,
 			    const struct tw_point_analysis *points, size_t point_count);
 void tw_variance_steps_release(struct tw_variance_steps *steps);
 
@@ -45,7 +45,7 @@ void tw_variance_steps_release(struct tw_variance_steps *steps);
  * One of the steps; it gives steps->tables[step].  `in` is the table of the step before, or a file
  * of one; NULL for the first.
  */
-int tw_variance_step(struct tw_variance_steps *steps, enum tw_variance_step step,
+int tw_variance_step(struct tw_variance_steps *steps, enum trawl_variance_step step,
 		     const struct trawl_table *in, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
@@ -57,7 +57,7 @@ int tw_variance_steps_all(struct tw_variance_steps *steps,
 
 /* What the name of a step's file ends in, and all of it: top<K>_gemm_..._variance<suffix>.csv */
 extern const char *const tw_variance_step_suffixes[TW_VARIANCE_STEPS];
-void tw_variance_step_name(unsigned top_k, enum tw_variance_step step, struct tw_str *out);
+void tw_variance_step_name(unsigned top_k, enum trawl_variance_step step, struct tw_str *out);
 
 /* The first table of a file, as far as it is of the configurations and ranks asked for: the input. */
 int tw_variance_steps_read(struct tw_variance_steps *steps, const char *path,
@@ -70,7 +70,7 @@ void tw_configurations_add_gemms(const struct trawl_table *overlap, struct tw_co
 
 /* ---- ranks of all configurations, in order */
 
-size_t tw_sweep_rank_count(const struct tw_sweep *sweep);
+size_t tw_sweep_rank_count(const struct trawl_sweep *sweep);
 /* Those that rows are of, *wanted of each rank; in the arena of the steps. */
 int tw_variance_ranks_of_rows(struct tw_variance_steps *steps, const struct trawl_table *in,
 			      bool **wanted, struct trawl_error *err) TRAWL_MUST_CHECK;
@@ -78,7 +78,7 @@ int tw_variance_ranks_of_rows(struct tw_variance_steps *steps, const struct traw
 int tw_variance_ranks_without_report(struct tw_variance_steps *steps, bool **wanted,
 				     struct trawl_error *err) TRAWL_MUST_CHECK;
 /* The sweep with the wanted ranks that have traces alone; it borrows from both. */
-int tw_sweep_of_ranks(const struct tw_sweep *sweep, const bool *wanted, struct tw_arena *arena,
-		      struct tw_sweep *part, struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_sweep_of_ranks(const struct trawl_sweep *sweep, const bool *wanted, struct tw_arena *arena,
+		      struct trawl_sweep *part, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif
