@@ -6,6 +6,7 @@
 #include <expat.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zip.h>
 
@@ -23,6 +24,19 @@ struct tw_package {
 	zip_t *zip;
 };
 
+/* What libzip takes to find the directory of a file, and more. */
+#define DIRECTORY_MEMORY ((size_t)256 << 10)
+
+/* libzip finds no directory where memory for reading it is out, and says no more than that. */
+static bool is_memory_out(void)
+{
+	/* Volatile: else the compiler leaves both calls out. */
+	void *volatile probe = malloc(DIRECTORY_MEMORY);
+
+	free(probe);
+	return !probe;
+}
+
 static int zip_failed(zip_error_t *error, struct trawl_error *err)
 {
 	switch (zip_error_code_zip(error)) {
@@ -30,6 +44,8 @@ static int zip_failed(zip_error_t *error, struct trawl_error *err)
 		return tw_no_memory(err);
 	case ZIP_ER_NOZIP:
 	case ZIP_ER_INCONS:
+		if (is_memory_out())
+			return tw_no_memory(err);
 		return trawl_error_set(err, TRAWL_EFORMAT, "damaged workbook: truncated (%s)",
 				       zip_error_strerror(error));
 	case ZIP_ER_OPEN:
