@@ -95,14 +95,8 @@ CLI_INSIDE = {
     "sweep/sweep_trials.c": "study/sweep/trials.h",
     # columns of quality where no trace could be read
     "trace/cmd_check.c": "analysis/analysis.h",
-    # cost models are not exported yet
-    "trace/cmd_model.c": "model/model.h model/roofline.h",
-    # platforms are not exported yet
-    "trace/cmd_platforms.c": "model/platform.h",
     # --each: which inputs there are, and which are traces
     "trace/cmd_report.c": "job/merge/peek.h job/set/set.h",
-    # cost models are not exported yet
-    "trace/model_call.h": "model/call.h",
     # peaks of the platform
     "trace/plots.c": "analysis/analysis.h",
     # ranks that are one, what steps launched, bandwidth of the platform

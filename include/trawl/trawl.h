@@ -20,6 +20,7 @@
 #include "trawl/events.h"
 #include "trawl/job.h"
 #include "trawl/merge.h"
+#include "trawl/model.h"
 #include "trawl/nsys.h"
 #include "trawl/render.h"
 #include "trawl/report.h"

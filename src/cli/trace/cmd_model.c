@@ -1,11 +1,8 @@
 /* trawl model: the cost model of an operation, without a trace. */
 #include "cli/cli.h"
-#include "cli/trace/model_call.h"
 
-#include "model/model.h"
-#include "model/roofline.h"
 #include "table/table.h"
-#include "text/suggestions.h"
+#include "trawl/model.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -14,65 +11,19 @@
 
 struct model_command {
 	struct cli_common common;
-	struct cli_call_arguments call;
+	struct trawl_call call;
 	const char *platform;
 	int64_t time_ns; /* -1: not given */
 	bool backward, list;
 };
 
-/* ---- operations with a model */
-
-static const struct trawl_column list_columns[] = {
-	TW_TEXT("operation", 40, "op name in the profiler's trace", .values = "!"),
-	TW_TEXT("model", 24, "cost model (ops may share one)", .values = "!"),
-	TW_TEXT("table", 20, "report table of the op", .values = "!"),
-	TW_TEXT("unit", 8, "GPU unit that does the work", .values = "!matrix|vector|"),
-	TW_TEXT("backward", 8, "whether the model covers the backward pass", .values = "!yes|no"),
-};
-
-static const struct tw_table_spec list_spec =
-	TW_SPEC("models", "ops with a cost model", list_columns, .keep_empty = true);
-
-static const struct tw_model *model_of(const char *op)
-{
-	return tw_model_of(op, strlen(op));
-}
-
 static int list_models(enum tw_format format)
 {
-	static const char *const units[] = { "", "matrix", "vector" };
-	struct trawl_table *table = tw_table_new(&list_spec, trawl_allocator_default());
-	size_t i, row;
+	struct trawl_table *table;
+	struct trawl_error err;
 
-	for (i = 0; table && i < tw_op_model_count; i++) {
-		const struct tw_model *model = model_of(tw_op_models[i].op);
-
-		if (!model)
-			continue;
-		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, 0, tw_op_models[i].op);
-		tw_table_set_str(table, row, 1, model->name);
-		tw_table_set_str(table, row, 2, model->sheet);
-		tw_table_set_str(table, row, 3, units[model->unit]);
-		tw_table_set_str(table, row, 4, model->backward ? "yes" : "no");
-	}
-	return cli_print_table(table, format, "models");
-}
-
-/* ---- names similar to an unknown one */
-
-static int no_model(const struct cli_command *command, const char *op)
-{
-	struct tw_nearest nearest = { .count = 0 };
-	size_t i;
-
-	for (i = 0; i < tw_op_model_count; i++)
-		if (model_of(tw_op_models[i].op))
-			tw_nearest_add(&nearest, op, tw_op_models[i].op);
-	return cli_usage_error(command,
-			       "no model of '%.100s'; nearest: %s, %s, %s; 'trawl model --list' "
-			       "lists all",
-			       op, nearest.name[0], nearest.name[1], nearest.name[2]);
+	return trawl_models(&table, &err) ? cli_fail(&err) :
+					    cli_print_table(table, format, "models");
 }
 
 /* ---- the result */
@@ -143,135 +94,123 @@ static void add_text(struct output *out, const char *quantity, const char *text,
 }
 
 /* An integer among the parameters is a number too. */
-static void add_parameters(struct output *out, const struct tw_work *work)
+static void add_parameters(struct output *out, const struct trawl_work *work)
 {
+	size_t count = trawl_work_parameters(work), i, k, len;
 	char name[80];
-	unsigned i;
+	const char *text;
 
-	for (i = 0; i < work->parameter_count; i++) {
-		const struct tw_parameter *p = &work->parameters[i];
-		const char *text = work->texts.ptr + p->at;
-		size_t k = 0;
+	for (i = 0; i < count; i++) {
 		double value = 0;
 
-		snprintf(name, sizeof(name), "param: %s", p->name);
-		for (; k < p->len && text[k] >= '0' && text[k] <= '9'; k++)
+		snprintf(name, sizeof(name), "param: %s",
+			 trawl_work_parameter(work, i, &text, &len));
+		for (k = 0; k < len && text[k] >= '0' && text[k] <= '9'; k++)
 			value = value * 10 + (text[k] - '0');
-		if (p->len && k == p->len && k <= 15)
+		if (len && k == len && k <= 15)
 			add_number(out, name, value, "");
 		else
-			add_text(out, name, text, p->len);
+			add_text(out, name, text, len);
 	}
 }
 
-static void add_rates(struct output *out, const struct tw_work *work, int64_t time_ns)
+static void add_rates(struct output *out, const struct trawl_work_figures *f, int64_t time_ns)
 {
-	struct tw_rates rates;
-
 	if (time_ns <= 0)
 		return;
-	tw_rates(&rates, work->flops, work->bytes, time_ns);
 	add_number(out, "Kernel Time", (double)time_ns / 1e3, "µs");
-	add_number(out, TW_COL_TFLOPS_S, rates.tflops_per_s, "TFLOP/s");
-	add_number(out, "TB/s", rates.tb_per_s, "TB/s");
+	add_number(out, TW_COL_TFLOPS_S, f->tflops_per_s, "TFLOP/s");
+	add_number(out, "TB/s", f->tb_per_s, "TB/s");
 }
 
-static void note_no_roofline(struct output *out, const struct tw_platform *p,
-			     const struct tw_work *work, const char *spec)
+static void note_no_roofline(struct output *out, const struct trawl_roofline *r,
+			     const struct trawl_work_figures *f)
 {
-	if (isnan(work->bytes))
+	if (isnan(f->bytes))
 		tw_table_add_note(out->table, "no roofline: bytes unknown");
-	else if (!(work->bytes > 0))
+	else if (!(f->bytes > 0))
 		tw_table_add_note(out->table, "no roofline: no bytes moved");
 	else
-		tw_table_add_note(out->table, "no roofline: unknown %s peak of %s", spec, p->name);
+		tw_table_add_note(out->table, "no roofline: unknown %s peak of %s", f->spec,
+				  r->platform);
 }
 
-static void add_roofline(struct output *out, const struct tw_platform *p,
-			 const struct tw_work *work, const char *spec, int64_t time_ns)
+static void add_roofline(struct output *out, const struct trawl_roofline *r,
+			 const struct trawl_work_figures *f, int64_t time_ns)
 {
-	double peak = tw_platform_peak(p, spec, NULL);
-	struct tw_roofline r;
-
-	tw_roofline(&r, p, work->flops, work->bytes, spec, time_ns);
-	add_text(out, "platform", p->name, strlen(p->name));
-	add_number(out, "peak", peak, strstr(spec, "int") ? "TOP/s" : "TFLOP/s");
-	add_number(out, "memory bandwidth", p->mem_bw_gbps, "GB/s");
-	add_number(out, "Roofline Time", r.time_us, "µs");
-	add_text(out, TW_COL_ROOFLINE_BOUND, r.bound, r.bound ? strlen(r.bound) : 0);
+	add_text(out, "platform", r->platform, strlen(r->platform));
+	add_number(out, "peak", r->peak, strstr(f->spec, "int") ? "TOP/s" : "TFLOP/s");
+	add_number(out, "memory bandwidth", r->bandwidth, "GB/s");
+	add_number(out, "Roofline Time", r->time_us, "µs");
+	add_text(out, TW_COL_ROOFLINE_BOUND, r->bound, r->bound ? strlen(r->bound) : 0);
 	if (time_ns > 0)
-		add_number(out, TW_COL_PCT_ROOFLINE, r.percent, "%");
-	if (!r.bound) {
-		note_no_roofline(out, p, work, spec);
-		add_number(out, "time at full bandwidth", r.memory_us, "µs");
+		add_number(out, TW_COL_PCT_ROOFLINE, r->percent, "%");
+	if (!r->bound) {
+		note_no_roofline(out, r, f);
+		add_number(out, "time at full bandwidth", r->memory_us, "µs");
 		if (time_ns > 0)
-			add_number(out, "percent of bandwidth", r.memory_percent, "%");
+			add_number(out, "percent of bandwidth", r->memory_percent, "%");
 	}
-	if (r.anomaly)
+	if (r->over)
 		tw_table_add_note(out->table, "above the roofline: wrong time, arguments or "
 					      "platform");
-	if (r.mark == TW_MARK_UNVERIFIED)
+	if (r->unverified)
 		tw_table_add_note(
 			out->table,
 			"unverified peak or bandwidth: sources in 'trawl platforms \"%s\"'",
-			p->name);
+			r->platform);
 }
 
-static int print_work(const struct model_command *c, const struct tw_work *work,
-		      const struct tw_platform *platform)
+static int print_work(const struct model_command *c, const struct trawl_work *work,
+		      const struct trawl_roofline *roofline)
 {
 	bool for_people = c->common.format == TW_FORMAT_TABLE ||
 			  c->common.format == TW_FORMAT_MARKDOWN;
+	const struct trawl_work_figures f = trawl_work_figures(work, c->time_ns);
 	struct output out = { .for_people = for_people };
-	struct tw_rates rates;
-	char spec[32];
 
 	out.table = tw_table_new_columns(&model_spec, for_people ? shown_columns : data_columns,
 					 for_people ? 3 : 4, trawl_allocator_default());
 	if (out.table) {
-		tw_rates(&rates, work->flops, work->bytes, 0);
-		tw_compute_spec(work, spec);
-		add_text(&out, c->backward ? "backward of" : "name", c->call.op,
-			 strlen(c->call.op));
-		add_number(&out, "FLOPs", work->flops, "");
-		add_number(&out, "Data Moved", work->bytes, "bytes");
-		add_number(&out, TW_COL_FLOPS_PER_BYTE, rates.flops_per_byte, "");
-		add_text(&out, TW_COL_COMPUTE_SPEC, spec, strlen(spec));
+		add_text(&out, c->backward ? "backward of" : "name", c->call.operation,
+			 strlen(c->call.operation));
+		add_number(&out, "FLOPs", f.flops, "");
+		add_number(&out, "Data Moved", f.bytes, "bytes");
+		add_number(&out, TW_COL_FLOPS_PER_BYTE, f.flops_per_byte, "");
+		add_text(&out, TW_COL_COMPUTE_SPEC, f.spec, strlen(f.spec));
 		add_parameters(&out, work);
-		if (work->at_least)
+		if (f.more_bytes)
 			tw_table_add_note(out.table, "data moved is a lower bound: not all "
 						     "operands are among the arguments");
 		else
-			add_rates(&out, work, c->time_ns);
-		if (platform && !work->at_least)
-			add_roofline(&out, platform, work, spec, c->time_ns);
+			add_rates(&out, &f, c->time_ns);
+		if (roofline && !f.more_bytes)
+			add_roofline(&out, roofline, &f, c->time_ns);
 	}
 	return cli_print_table(out.table, c->common.format, "model");
 }
 
-static int model_call(const struct cli_command *command, const struct model_command *c)
+static int model_call(const struct model_command *c)
 {
-	const struct tw_model *model = model_of(c->call.op);
-	struct tw_platform platform;
+	struct trawl_roofline roofline;
+	struct trawl_work *work = NULL;
 	struct trawl_error err;
-	struct tw_call call;
-	struct tw_work work;
 	int status;
 
-	if (!model)
-		return no_model(command, c->call.op);
-	if (c->platform && tw_platform_open(c->platform, NULL, &platform, &err))
+	if (c->platform && trawl_platform_check(c->platform, &err))
 		return cli_fail(&err);
-	tw_work_init(&work, trawl_allocator_default());
-	if (cli_read_call(&c->call, &call, &err)) {
-		status = cli_fail(&err);
-	} else if (tw_model_run(model, c->backward, &call, &work)) {
-		cli_message("model: %s: %s", c->call.op, work.reason);
+	status = trawl_work_new(&work, &c->call, c->backward, &err);
+	if (!status && c->platform)
+		status = trawl_work_roofline(work, c->platform, c->time_ns, &roofline, &err);
+	if (status == TRAWL_ENODATA) {
+		cli_message("model: %s", err.message);
 		status = CLI_FAILED;
+	} else if (status) {
+		status = cli_fail(&err);
 	} else {
-		status = print_work(c, &work, c->platform ? &platform : NULL);
+		status = print_work(c, work, c->platform ? &roofline : NULL);
 	}
-	tw_work_release(&work);
+	trawl_work_free(work);
 	return status;
 }
 
@@ -280,7 +219,7 @@ static int model_call(const struct cli_command *command, const struct model_comm
 static const struct cli_option own_options[] = {
 	{ "dims", 0, &cli_string, "D", AT(call.dims),
 	  "shapes: 8944x1024,1024x2816 or [[8944,1024],[1024,2816]]" },
-	{ "dtype", 0, &cli_string, "T", AT(call.dtype),
+	{ "dtype", 0, &cli_string, "T", AT(call.types),
 	  "dtype of all tensors, or one per tensor: bf16 or fp8,fp8,float" },
 	{ "concrete", 0, &cli_string, "C", AT(call.concrete),
 	  "values of non-tensor arguments, by position: ;;[1,1];True" },
@@ -303,6 +242,7 @@ static const struct cli_options options[] = {
 static int model(const struct cli_command *command, int argc, char **argv)
 {
 	struct model_command c = { .time_ns = -1 };
+	struct trawl_error err;
 	int count, status = cli_begin(command, &c, argc, argv, &count);
 
 	if (status >= 0)
@@ -317,13 +257,13 @@ static int model(const struct cli_command *command, int argc, char **argv)
 						"all");
 	if (!c.time_ns)
 		return cli_usage_error(command, "--time-us 0: the time must be positive");
-	c.call.op = argv[0];
-	if (!model_of(c.call.op))
-		return no_model(command, c.call.op);
-	if (!c.call.dims || !c.call.dtype)
+	c.call.operation = argv[0];
+	if (trawl_model_check(c.call.operation, &err))
+		return cli_usage_error(command, "%s", err.message);
+	if (!c.call.dims || !c.call.types)
 		return cli_usage_error(command, "missing option --%s",
 				       c.call.dims ? "dtype" : "dims");
-	return model_call(command, &c);
+	return model_call(&c);
 }
 
 const struct cli_command cli_command_model = {

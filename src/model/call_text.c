@@ -2,10 +2,9 @@
  * The arguments of a call as a user writes them, made into the JSON lists that the profiler
  * writes, which is what src/model/ reads.
  */
-#include "cli/trace/model_call.h"
+#include "model/call_text.h"
 
 #include "base/alloc.h"
-#include "cli/cli.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "text/scan.h"
@@ -213,50 +212,56 @@ static int add_types(const char *text, const struct tw_call *shapes, struct tw_s
 	return status;
 }
 
-/* The text that one of the above has made, for the life of the program. */
-static struct tw_slice kept(struct tw_str *text)
+/* The text that one of the above has made. */
+static struct tw_slice kept(struct tw_arena *arena, struct tw_str *text)
 {
-	const char *copy = cli_text("%s", text->ptr ? text->ptr : "");
+	const char *copy = tw_arena_copy(arena, text->ptr ? text->ptr : "", text->len);
+	struct tw_slice slice = { copy, copy ? text->len : 0 };
 
+	text->failed |= !copy;
 	tw_str_clear(text);
-	return (struct tw_slice){ copy, strlen(copy) };
+	return slice;
 }
 
-static int read_texts(const struct cli_call_arguments *a, struct tw_call *call,
-		      struct tw_call_texts *all, struct tw_str *text, struct trawl_error *err)
+static int read_texts(const struct trawl_call *a, struct tw_call *call, struct tw_call_texts *all,
+		      struct tw_arena *arena, struct tw_str *text, struct trawl_error *err)
 {
 	if (add_shapes("dims", a->dims, text, err))
 		return TRAWL_EUSAGE;
-	all->dims = kept(text);
+	all->dims = kept(arena, text);
 	/* How many operands there are, and which are tensors. */
 	tw_call_read(call, all);
 	if (call->reason)
 		return bad_argument(err, "dims", a->dims, call->reason);
-	if (a->dtype && add_types(a->dtype, call, text, err))
+	if (a->types && add_types(a->types, call, text, err))
 		return TRAWL_EUSAGE;
-	all->types = kept(text);
+	all->types = kept(arena, text);
 	if (a->strides && add_shapes("strides", a->strides, text, err))
 		return TRAWL_EUSAGE;
-	all->strides = kept(text);
+	all->strides = kept(arena, text);
 	if (a->concrete && add_concrete(a->concrete, text, err))
 		return TRAWL_EUSAGE;
-	all->concrete = kept(text);
+	all->concrete = kept(arena, text);
 	return text->failed ? tw_no_memory(err) : 0;
 }
 
-int cli_read_call(const struct cli_call_arguments *a, struct tw_call *call, struct trawl_error *err)
+int tw_call_of_text(const struct trawl_call *a, struct tw_arena *arena, struct tw_call *call,
+		    struct trawl_error *err)
 {
-	struct tw_call_texts all = { .name = { a->op, strlen(a->op) } };
+	const char *name = tw_arena_copy(arena, a->operation, strlen(a->operation));
+	struct tw_call_texts all = { .name = { name, name ? strlen(name) : 0 } };
 	struct tw_str text;
 	int status;
 
+	if (!name)
+		return tw_no_memory(err);
 	tw_str_init(&text, trawl_allocator_default());
-	status = read_texts(a, call, &all, &text, err);
+	status = read_texts(a, call, &all, arena, &text, err);
 	tw_str_release(&text);
 	if (status)
 		return err->status;
 	tw_call_read(call, &all);
 	if (call->reason)
-		return trawl_error_set(err, TRAWL_EUSAGE, "%s: %s", a->op, call->reason);
+		return trawl_error_set(err, TRAWL_EUSAGE, "%s: %s", a->operation, call->reason);
 	return 0;
 }
