@@ -382,7 +382,7 @@ void trawl_report_free(struct trawl_report *report)
 	if (!report)
 		return;
 	for (i = 0; i < ANALYSES; i++)
-		tw_table_free(report->all[i]);
+		trawl_table_free(report->all[i]);
 	tw_scope_end(&report->modelling);
 	tw_scope_end(&report->launching);
 	tw_derived_free(report->derived);

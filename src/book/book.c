@@ -67,7 +67,7 @@ void tw_book_free(struct tw_book *book)
 	if (!book)
 		return;
 	for (i = 0; i < book->count; i++)
-		tw_table_free(book->entries[i].own);
+		trawl_table_free(book->entries[i].own);
 	tw_package_close(book->package);
 	tw_arena_release(&book->arena);
 	tw_free(book->allocator, book, sizeof(*book));

@@ -148,7 +148,7 @@ int cli_print_table(struct trawl_table *table, enum tw_format format, const char
 	if (!*tables)
 		return cli_no_memory();
 	status = cli_print_tables(tables, 1, format, schema, cli_width());
-	tw_table_free(table);
+	trawl_table_free(table);
 	return status;
 }
 

@@ -68,7 +68,7 @@ void cli_add_table(struct cli_screen *s, struct trawl_table *table, const char *
 		tw_render_text(table, &s->out, s->width, 0);
 	}
 	s->out.failed |= !table;
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 struct trawl_table *cli_first_rows(const struct tw_table_spec *spec, const struct trawl_table *from,

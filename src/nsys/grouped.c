@@ -323,7 +323,7 @@ int tw_nsys_group(struct trawl_table **out, enum trawl_nsys_table query, const c
 		tw_no_memory(err);
 	}
 	if (status) {
-		tw_table_free(to);
+		trawl_table_free(to);
 		return status;
 	}
 	*out = to;

@@ -44,10 +44,10 @@ static int group(struct trawl_table **table, enum trawl_nsys_table query,
 		status = tw_table_finish(*table, err);
 	if (!status)
 		status = tw_nsys_group(&grouped, query, by, *table, setup, source, err);
-	tw_table_free(setup);
+	trawl_table_free(setup);
 	if (status)
 		return status;
-	tw_table_free(*table);
+	trawl_table_free(*table);
 	*table = grouped;
 	return 0;
 }

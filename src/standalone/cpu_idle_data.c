@@ -271,7 +271,7 @@ static int write_ops(struct tw_prepared *prepared, const struct work *w, struct 
 	}
 	tw_str_release(&text);
 	tw_str_release(&scratch);
-	tw_table_free(table);
+	trawl_table_free(table);
 	return status;
 }
 

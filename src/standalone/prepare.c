@@ -65,7 +65,7 @@ static int write_part(struct tw_prepared_text *file, const struct trawl_table *a
 		tw_render_csv_from(table, first, &file->text);
 		tw_prepared_drain(file, &file->text);
 	}
-	tw_table_free(table);
+	trawl_table_free(table);
 	return status;
 }
 
@@ -163,7 +163,7 @@ static int keep_categories(struct tw_prepared *prepared, const struct tw_manifes
 	if (kept->table && tw_table_safe(kept->table, prepared->allocator, &other, err))
 		return err->status;
 	prepared->categories = other ? NULL : kept;
-	tw_table_free(other);
+	trawl_table_free(other);
 	return 0;
 }
 

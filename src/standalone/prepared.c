@@ -35,7 +35,7 @@ struct tw_prepared_table {
 void tw_prepared_release(struct tw_prepared *prepared)
 {
 	for (; prepared->tables; prepared->tables = prepared->tables->next)
-		tw_table_free(prepared->tables->table);
+		trawl_table_free(prepared->tables->table);
 	tw_arena_release(&prepared->arena);
 }
 

@@ -112,7 +112,7 @@ int tw_csv_table(const struct tw_csv *csv, const struct tw_table_spec *spec,
 	tw_free(allocator, t.columns, (csv->columns + 1) * sizeof(*t.columns));
 	*table = tw_table_finished(*table);
 	if (*table && t.text.failed) {
-		tw_table_free(*table);
+		trawl_table_free(*table);
 		*table = NULL;
 	}
 	tw_str_release(&t.text);

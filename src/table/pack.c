@@ -388,7 +388,7 @@ int tw_table_unpack(struct trawl_table **out, const char *bytes, size_t len, siz
 	else
 		status = tw_table_finish(table, err);
 	if (status) {
-		tw_table_free(table);
+		trawl_table_free(table);
 		return status;
 	}
 	*used = (size_t)(in.end - bytes);

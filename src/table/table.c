@@ -87,7 +87,7 @@ struct trawl_table *tw_table_new_columns(const struct tw_table_spec *spec,
 		return table;
 	copy = tw_alloc_array(allocator, column_count, sizeof(*copy));
 	if (!copy) {
-		tw_table_free(table);
+		trawl_table_free(table);
 		return NULL;
 	}
 	memcpy(copy, columns, column_count * sizeof(*copy));
@@ -126,7 +126,7 @@ struct trawl_table *tw_table_new_owning(const struct tw_table_spec *spec,
 	}
 	if (!table->failed)
 		return table;
-	tw_table_free(table);
+	trawl_table_free(table);
 	return NULL;
 }
 
@@ -365,7 +365,7 @@ struct trawl_table *tw_table_finished(struct trawl_table *table)
 {
 	if (!table || !tw_table_finish(table, NULL))
 		return table;
-	tw_table_free(table);
+	trawl_table_free(table);
 	return NULL;
 }
 

@@ -65,10 +65,6 @@ struct tw_table_spec {
 /* `spec` and its strings must outlive the table. NULL when out of memory. */
 struct trawl_table *tw_table_new(const struct tw_table_spec *spec,
 				 const struct trawl_allocator *allocator);
-static inline void tw_table_free(struct trawl_table *table)
-{
-	trawl_table_free(table);
-}
 
 /*
  * A table whose columns are chosen at run time: `columns` is copied (the strings it points to

@@ -65,7 +65,7 @@ static void look(const struct tw_csv *csv)
 		}
 	check(trawl_table_find_column(table, csv->cells[0]) == 0);
 	tw_str_release(&text);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

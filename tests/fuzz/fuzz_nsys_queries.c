@@ -188,8 +188,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(!table == !other);
 		if (table)
 			check_same(table, other);
-		tw_table_free(other);
+		trawl_table_free(other);
 	}
-	tw_table_free(table);
+	trawl_table_free(table);
 	return 0;
 }

@@ -32,7 +32,7 @@ static int compare(const char *dir, const struct tw_compared *sides, size_t coun
 	if (status)
 		fprintf(stderr, "%s\n", err.message);
 	for (i = 0; i < made; i++)
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 	tw_str_release(&told);
 	return status != 0;
 }

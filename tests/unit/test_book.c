@@ -528,7 +528,7 @@ static void tables_in_memory(void **state)
 	tw_book_free(book);
 	book = NULL;
 	scratch_remove(&scratch);
-	tw_table_free(made);
+	trawl_table_free(made);
 }
 
 /* A control character is there as a file would have it; the table that was given stays as it is. */
@@ -547,7 +547,7 @@ static void texts_in_memory_are_safe(void **state)
 	assert_int_equal(trawl_table_cell(table, 0, 2).integer, 8653484);
 	tw_book_free(book);
 	book = NULL;
-	tw_table_free(made);
+	trawl_table_free(made);
 }
 
 /* ---- sheets of text written again */
@@ -570,7 +570,7 @@ static void text_is_written_as_it_is(void **state)
 	tw_arena_init(&arena, trawl_allocator_default());
 	assert_int_equal(tw_csv_table(&csv, &spec, trawl_allocator_default(), &table, &err), 0);
 	tw_render_csv_exact(table, &out);
-	tw_table_free(table);
+	trawl_table_free(table);
 	assert_string_equal(out.ptr, "\"name,x\",\"time \"\"us\"\"\",c\n-5.3,'=1+1,''@x\n"
 				     "\"a\r\",\"l\nm\",\xE2\x80\xAE\n1.50e+3,007,\n");
 	assert_int_equal(tw_csv_parse(&again, &arena, out.ptr, out.len, "x", &err), 0);
@@ -580,7 +580,7 @@ static void text_is_written_as_it_is(void **state)
 	tw_str_clear(&out);
 	assert_int_equal(tw_csv_table(&empty, &spec, trawl_allocator_default(), &table, &err), 0);
 	tw_render_csv_exact(table, &out);
-	tw_table_free(table);
+	trawl_table_free(table);
 	assert_string_equal(out.ptr, "\"\"\n");
 	tw_str_release(&out);
 	tw_arena_release(&arena);
@@ -603,7 +603,7 @@ static int use_all(const struct trawl_allocator *allocator)
 	if (made && book)
 		tw_book_free(book);
 	book = NULL;
-	tw_table_free(made);
+	trawl_table_free(made);
 	if (!status)
 		status = tw_book_of_bytes(&book, "b.xlsx", bytes.ptr, bytes.len, allocator, NULL);
 	if (!status)

@@ -474,7 +474,7 @@ static void what_is_not_told_of_a_collective_is_missing(void **state)
 	assert_int_equal(trawl_table_cell(collectives, 0, 1).state, TRAWL_CELL_MISSING);
 	assert_true(tw_table_says(collectives, 0, 2, "4"));
 	for (i = 0; i < TW_COMPARE_TABLES; i++)
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 	release(&s, &c);
 }
 
@@ -1047,7 +1047,7 @@ static void all_rows_of_a_collective_are_one(void **state)
 	assert_true(fabs(real_cell(tables[2], 1, "percent_change") - 50) < 1e-9);
 	assert_memory_equal(tw_table_cell(tables[2], 1, "status").text, "Better", 6);
 	for (i = 0; i < TW_SINGLE_TABLES; i++)
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 	release(&s, &c);
 	free_typed();
 }
@@ -1081,7 +1081,7 @@ static void collectives_need_a_sheet_of_each_side(void **state)
 		if (tables[3])
 			assert_int_equal(trawl_table_rows(tables[3]), 1);
 		for (k = 0; k < TW_SINGLE_TABLES; k++)
-			tw_table_free(tables[k]);
+			trawl_table_free(tables[k]);
 	}
 	release(&s, &c);
 	free_typed();
@@ -1130,9 +1130,9 @@ static int whole_run(const struct trawl_allocator *a, const struct trawl_table *
 		tw_answer_release(&answer);
 	}
 	for (i = 0; i < TW_COMPARE_TABLES; i++)
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 	for (i = 0; i < TW_SINGLE_TABLES; i++)
-		tw_table_free(more[i]);
+		trawl_table_free(more[i]);
 	tw_changes_release(&c);
 	tw_samples_release(&s);
 	return status;

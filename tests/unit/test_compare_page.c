@@ -81,7 +81,7 @@ static struct trawl_table *make_table(size_t more, const struct trawl_allocator 
 	tw_table_add_note(t, "A note with <b>.");
 	if (!tw_table_finish(t, NULL))
 		return t;
-	tw_table_free(t);
+	trawl_table_free(t);
 	return NULL;
 }
 
@@ -133,7 +133,7 @@ static void drop(struct made *m)
 	size_t i;
 
 	for (i = 0; i < 3; i++)
-		tw_table_free(m->tables[i]);
+		trawl_table_free(m->tables[i]);
 }
 
 static size_t count_of(const char *text, const char *word)

@@ -119,7 +119,7 @@ static void three_sides(void **state)
 			    "busy,2.5,25,,,10,True,12.5,x\n"
 			    "idle,1,,,,0,False,1,\n"
 			    "new,,,,,,,7,8\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void order_and_empty_columns(void **state)
@@ -144,11 +144,11 @@ static void order_and_empty_columns(void **state)
 	/* Equal ones as they came, what has no number last; large integers digit by digit. */
 	assert_int_equal(tw_join_table(&join, &table, trawl_allocator_default(), &err), 0);
 	assert_table(table, "k,a::t,b::t\ny,9007199254740993,2\nx,1,1\nw,1,4\nz,,3\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 	join.rows = TW_JOINED_ONLY_BASELINE;
 	assert_int_equal(tw_join_table(&join, &table, trawl_allocator_default(), &err), 0);
 	assert_table(table, "k,a::t\nv,5\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 	join.rows = TW_JOINED_ONLY_VARIANT;
 	assert_int_equal(tw_join_table(&join, &table, trawl_allocator_default(), &err), 0);
 	assert_null(table);
@@ -177,7 +177,7 @@ static void integers_digit_by_digit(void **state)
 	assert_table(table, "k,a::n,a::m,b::n,b::m\n"
 			    "x,-9007199254740993,-,-9007199254740993,-9007199254740992\n"
 			    "y,,,9007199254740993,0.5\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 /* ---- reports */
@@ -230,7 +230,7 @@ static const struct trawl_table *made_table(const struct made *made, const char 
 static void free_made(struct made *made)
 {
 	while (made->count)
-		tw_table_free(made->tables[--made->count]);
+		trawl_table_free(made->tables[--made->count]);
 	tw_str_release(&made->told);
 }
 
@@ -369,7 +369,7 @@ static void each_allocation_fails_once(void **state)
 		status = tw_compare_reports(sides, 2, TRAWL_COMPARE_EVERYTHING, tables, &count,
 					    &told, &failing.allocator, &err);
 		while (count)
-			tw_table_free(tables[--count]);
+			trawl_table_free(tables[--count]);
 		tw_str_release(&told);
 		assert_int_equal(failing.live_blocks, 0);
 		assert_false(failing.wrong_size);

@@ -97,7 +97,7 @@ static void what_was_written_is_read(void **state)
 		assert_string_equal(tw_csv_text(&csv, i, 0), texts[i]);
 	tw_arena_release(&arena);
 	tw_str_release(&out);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static bool is_wanted(const char *header)
@@ -185,7 +185,7 @@ static void columns_have_types(void **state)
 	tw_render_csv_exact(table, &out);
 	assert_string_equal(out.ptr, text);
 	tw_str_release(&out);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 /* 2^53 + 1 thousandths are nearest to another double than 2^53 of them, divided. */
@@ -204,7 +204,7 @@ static void exact_decimals_are_the_nearest_doubles(void **state)
 		assert_memory_equal(&(double){ tw_table_number(table, i, 0) },
 				    &(double){ strtod(text, NULL) }, sizeof(double));
 	}
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void every_failure_of_memory_is_told(void **state)
@@ -223,7 +223,7 @@ static void every_failure_of_memory_is_told(void **state)
 		if (!status)
 			status = tw_csv_table(&csv, &spec, &failing.allocator, &table, &err);
 		assert_true(!status || status == TRAWL_ENOMEM);
-		tw_table_free(table);
+		trawl_table_free(table);
 		tw_arena_release(&arena);
 		assert_int_equal(failing.live_blocks, 0);
 		if (!status)

@@ -512,7 +512,7 @@ static void test_timeline_over_ranks(void **state)
 	assert_int_equal(tw_table_cell(table, 1, "time ms_max").integer, 90000);
 	assert_int_equal(tw_table_cell(table, 1, "rank of min").integer, 0);
 	assert_int_equal(tw_table_cell(table, 1, "slowest rank").integer, 1);
-	tw_table_free(table);
+	trawl_table_free(table);
 	tw_job_release(&job);
 }
 

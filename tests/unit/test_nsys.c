@@ -156,7 +156,7 @@ static int tear_down(void **state)
 {
 	struct scene *s = *state;
 
-	tw_table_free(s->table);
+	trawl_table_free(s->table);
 	tw_str_release(&s->left_out);
 	sqlite3_close(s->db);
 	scratch_remove(&s->scratch);
@@ -185,7 +185,7 @@ static void add_comm(struct scene *s)
 
 static int ask(struct scene *s, enum trawl_nsys_table query)
 {
-	tw_table_free(s->table);
+	trawl_table_free(s->table);
 	tw_str_clear(&s->left_out);
 	return trawl_nsys_query(&s->table, query, scratch_path(&s->scratch, "a.sqlite"),
 				&s->options, &s->err);
@@ -859,8 +859,8 @@ static struct trawl_table *grouped(struct scene *s, const char *by)
 	if (tw_nsys_group(&out, TRAWL_NSYS_OVERLAP, by, s->table, setup, &source, &s->err))
 		fail_msg("%s", s->err.message);
 	tw_scope_end(&scope);
-	tw_table_free(setup);
-	tw_table_free(s->table);
+	trawl_table_free(setup);
+	trawl_table_free(s->table);
 	s->table = out;
 	return out;
 }
@@ -1047,7 +1047,7 @@ static void test_no_memory(void **state)
 		for (n = 0;; n++) {
 			failing_init(&failing, n);
 			status = ask(s, TRAWL_NSYS_OVERLAP);
-			tw_table_free(s->table);
+			trawl_table_free(s->table);
 			s->table = NULL;
 			assert_int_equal(failing.live_blocks, 0);
 			assert_false(failing.wrong_size);

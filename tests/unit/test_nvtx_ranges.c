@@ -510,7 +510,7 @@ static void test_out_of_memory(void **state)
 		status = tw_analysis_nvtx_ranges.run(&in, table);
 		tw_scope_end(&scope);
 		derived->allocator = real;
-		tw_table_free(table);
+		trawl_table_free(table);
 		assert_int_equal(status, failing.failed ? TRAWL_ENOMEM : 0);
 		assert_int_equal(failing.live_blocks, 0);
 		assert_false(failing.wrong_size);

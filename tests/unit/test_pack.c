@@ -39,7 +39,7 @@ static struct trawl_table *made_table(const struct trawl_allocator *a)
 	tw_table_add_note(table, "a note");
 	if (!tw_table_finish(table, NULL))
 		return table;
-	tw_table_free(table);
+	trawl_table_free(table);
 	return NULL;
 }
 

@@ -204,7 +204,7 @@ static void test_very_many_ranks(void **state)
 	assert_int_equal(tw_table_cell(table, 0, "comm_latency").integer, 10000);
 	assert_int_equal(tw_table_cell(table, 0, "slowest rank").integer, 0);
 	assert_int_equal(tw_table_cell(table, 0, "earliest arrival rank").integer, RANKS - 1);
-	tw_table_free(table);
+	trawl_table_free(table);
 	release_looked_across(&m);
 }
 

@@ -135,7 +135,7 @@ static int64_t difference_of(const struct trawl_trace *t, const struct tw_derive
 	}
 	assert_true(row < trawl_table_rows(table));
 	difference = trawl_table_cell(table, row, 1).integer;
-	tw_table_free(table);
+	trawl_table_free(table);
 	return difference;
 }
 

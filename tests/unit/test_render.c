@@ -272,7 +272,7 @@ static void as_csv(void **state)
 		   "\"a,b;\"\"c\"\"\td\ne\",,350,\n"
 		   "'=SUM(A1:A9),20,0,0.5\n"
 		   "\\x1b[31mred|<b>,7,-0.001,1e-09\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 /* An empty line would be no row for most readers. */
@@ -285,7 +285,7 @@ static void a_single_empty_cell_is_quoted(void **state)
 	tw_table_set_str(table, tw_table_add_row(table), 0, "");
 	tw_render_csv(table, &out);
 	assert_out("Kernel name\n\"\"\n\"\"\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void as_markdown(void **state)
@@ -300,7 +300,7 @@ static void as_markdown(void **state)
 		   "| =SUM(A1:A9) | 20 | 0.0 | 0.50 |\n"
 		   "| \\x1b[31mred\\|&lt;b&gt; | 7 | 0.0 | 0.00 |\n"
 		   "\n- two streams\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void as_text_without_a_limit(void **state)
@@ -315,7 +315,7 @@ static void as_text_without_a_limit(void **state)
 		   "=SUM(A1:A9)          20                       0.0            0.50\n"
 		   "\\x1b[31mred|<b>       7                       0.0            0.00\n"
 		   "note: two streams\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void as_text_in_little_room(void **state)
@@ -337,7 +337,7 @@ static void as_text_in_little_room(void **state)
 	tw_render_text(table, &out, 40, 0);
 	assert_non_null(strstr(out.ptr, "\xE2\x80\xA6"));
 	assert_non_null(strstr(out.ptr, "+1 column: csv has all\n"));
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 /* No line is wider than asked for, at any width; every row is there. */
@@ -360,7 +360,7 @@ static void text_fits_any_width(void **state)
 			assert_in_range(tw_text_width(line, strcspn(line, "\n")), 0, width);
 		assert_true(lines >= 8);
 	}
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void empty_tables_say_so(void **state)
@@ -372,12 +372,12 @@ static void empty_tables_say_so(void **state)
 	tw_str_clear(&out);
 	tw_render_csv(table, &out);
 	assert_out("Kernel name,Stream,Kernel duration (µs)_sum,Percentage (%)\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 	table = tw_table_new_columns(&spec, NULL, 0, trawl_allocator_default());
 	tw_str_clear(&out);
 	tw_render_text(table, &out, 80, 0);
 	assert_out("(no rows)\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void as_json(void **state)
@@ -414,7 +414,7 @@ static void as_json(void **state)
 		   "    }\n"
 		   "  ]\n"
 		   "}\n");
-	tw_table_free((struct trawl_table *)table);
+	trawl_table_free((struct trawl_table *)table);
 }
 
 static void ids_are_unique_and_stable(void **state)
@@ -437,7 +437,7 @@ static void ids_are_unique_and_stable(void **state)
 		if (!strstr(out.ptr, text))
 			fail_msg("%s is not in %s", text, out.ptr);
 	}
-	tw_table_free((struct trawl_table *)table);
+	trawl_table_free((struct trawl_table *)table);
 }
 
 static void json_writer(void **state)
@@ -487,7 +487,7 @@ static void several_tables_have_headings(void **state)
 	tw_render(both, 1, TW_FORMAT_MARKDOWN, "r", 80, &out);
 	assert_out("### kernel_summary\n\nOne row a kernel and stream.\n\n"
 		   "| Kernel name |\n| --- |\n| x |\n");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 /* --- directories of CSV ------------------------------------------------------------------- */
@@ -542,8 +542,8 @@ static void a_directory_of_csv(void **state)
 						 trawl_allocator_default(), &err),
 			 0);
 	scratch_remove(&scratch);
-	tw_table_free(tables[0]);
-	tw_table_free(tables[1]);
+	trawl_table_free(tables[0]);
+	trawl_table_free(tables[1]);
 }
 
 static void directories_survive_failed_allocations(void **state)
@@ -567,7 +567,7 @@ static void directories_survive_failed_allocations(void **state)
 			break;
 	}
 	scratch_remove(&scratch);
-	tw_table_free((struct trawl_table *)table);
+	trawl_table_free((struct trawl_table *)table);
 }
 
 /* Each renderer, with every allocation failing in turn: the flag is set, nothing leaks. */
@@ -593,7 +593,7 @@ static void failure_is_sticky(void **state)
 		}
 		assert_true(n >= 1);
 	}
-	tw_table_free((struct trawl_table *)table);
+	trawl_table_free((struct trawl_table *)table);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

@@ -53,7 +53,7 @@ static void end_job(void)
 	size_t i;
 
 	for (i = 0; i < job.count; i++)
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 }
 
 static void set_integer(struct trawl_table *table, size_t row, const char *header, int64_t value)
@@ -156,7 +156,7 @@ static void rows_with_the_same_keys_are_one(void **state)
 	assert_true(fabs(real(t, 1, "Kernel duration (µs)_mean_median") - 1) < 1e-15);
 	assert_true(trawl_table_find_column(t, "Kernel duration (µs)_mean_total") ==
 		    trawl_table_columns(t));
-	tw_table_free(t);
+	trawl_table_free(t);
 }
 
 /* The middle of two integers lies between them. */
@@ -178,7 +178,7 @@ static void medians_are_exact(void **state)
 	column = trawl_table_column(
 		t, trawl_table_find_column(t, "Kernel duration (µs)_count_median"));
 	assert_int_equal(column->scale, 1);
-	tw_table_free(t);
+	trawl_table_free(t);
 	end_job();
 }
 
@@ -201,7 +201,7 @@ static void devices_of_a_rank_are_added(void **state)
 	assert_true(fabs(real(t, 0, "Kernel duration (µs)_mean_max") - 4) < 1e-12);
 	assert_int_equal(integer(t, 0, "Kernel duration (µs)_min_min"), 999);
 	assert_int_equal(integer(t, 0, "Kernel duration (µs)_max_max"), 3001);
-	tw_table_free(t);
+	trawl_table_free(t);
 	end_job();
 }
 
@@ -234,12 +234,12 @@ static void what_is_missing_does_not_count(void **state)
 	assert_true(is_missing(t, 1, "name"));
 	assert_true(is_text(t, 2, "name", ""));
 	assert_true(is_missing(t, 1, "slowest rank"));
-	tw_table_free(t);
+	trawl_table_free(t);
 	/* Another value at another rank, and nothing is the same. */
 	set_text(tables[2], 0, "Categories", "['GEMM', 'other']");
 	t = sum("ops_summary");
 	assert_true(is_missing(t, 0, "Categories"));
-	tw_table_free(t);
+	trawl_table_free(t);
 	end_job();
 }
 
@@ -257,7 +257,7 @@ static void sums_that_do_not_fit_are_missing(void **state)
 	assert_true(is_missing(t, 0, "Kernel duration (µs)_sum_median"));
 	assert_true(integer(t, 0, "Kernel duration (µs)_sum_max") == INT64_MAX - 1);
 	assert_int_equal(trawl_table_notes(t), 1);
-	tw_table_free(t);
+	trawl_table_free(t);
 	end_job();
 }
 
@@ -275,7 +275,7 @@ static void columns_of_all_ranks(void **state)
 
 	begin_job("GEMM", 2);
 	for (i = 0; i < 2; i++) {
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 		columns[1].header = i ? "param: N" : "param: M";
 		tables[i] = tw_table_new_owning(&spec, trawl_allocator_default());
 		tw_table_add_row(tables[i]);
@@ -289,7 +289,7 @@ static void columns_of_all_ranks(void **state)
 	assert_true(is_missing(t, 0, "param: M"));
 	assert_true(is_text(t, 1, "param: M", "4"));
 	assert_int_equal(integer(t, 0, "slowest rank"), 10);
-	tw_table_free(t);
+	trawl_table_free(t);
 	end_job();
 }
 
@@ -311,7 +311,7 @@ static void rows_in_the_order_of_ranks(void **state)
 	for (row = 0; row < 3; row++)
 		assert_true(is_text(t, row, "type", types[row]));
 	assert_int_equal(integer(t, 2, "time ms_total"), 41);
-	tw_table_free(t);
+	trawl_table_free(t);
 	end_job();
 }
 
@@ -330,7 +330,7 @@ static void nothing_to_sum(void **state)
 	begin_job("kernel_summary", 1);
 	t = sum("kernel_summary");
 	assert_int_equal(trawl_table_rows(t), 0);
-	tw_table_free(t);
+	trawl_table_free(t);
 	job.count = 0;
 	assert_null(sum("kernel_summary"));
 	job.count = 1;
@@ -354,7 +354,7 @@ static void what_is_kept_is_enough(void **state)
 		assert_int_equal(trawl_table_columns(kept), trawl_table_columns(tables[i]) - 1);
 		assert_true(trawl_table_find_column(kept, "Kernel device") ==
 			    trawl_table_columns(kept));
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 		tables[i] = kept;
 	}
 	kept = sum("kernel_summary");
@@ -362,8 +362,8 @@ static void what_is_kept_is_enough(void **state)
 	for (row = 0; row < trawl_table_rows(whole); row++)
 		assert_int_equal(integer(kept, row, "Kernel duration (µs)_sum_total"),
 				 integer(whole, row, "Kernel duration (µs)_sum_total"));
-	tw_table_free(whole);
-	tw_table_free(kept);
+	trawl_table_free(whole);
+	trawl_table_free(kept);
 	end_job();
 }
 
@@ -428,7 +428,7 @@ static void every_allocation_may_fail(void **state)
 		failing_init(&failing, n);
 		t = tw_sums_keep(tables[0], &failing.allocator);
 		assert_true((t != NULL) == !failing.failed);
-		tw_table_free(t);
+		trawl_table_free(t);
 		assert_int_equal(failing.live_blocks, 0);
 		if (!failing.failed)
 			break;
@@ -440,7 +440,7 @@ static void every_allocation_may_fail(void **state)
 		failing_init(&failing, n);
 		status = tw_sums_make(&t, &job, "kernel_summary", &failing.allocator);
 		assert_true((t != NULL) == !status);
-		tw_table_free(t);
+		trawl_table_free(t);
 		assert_int_equal(failing.live_blocks, 0);
 		if (!status)
 			break;
@@ -454,7 +454,7 @@ static void every_allocation_may_fail(void **state)
 		status = tw_sums_make_all(all, &count, &job, 1, &failing.allocator);
 		assert_int_equal(count, !status);
 		if (!status)
-			tw_table_free(all[0]);
+			trawl_table_free(all[0]);
 		assert_int_equal(failing.live_blocks, 0);
 		if (!status)
 			break;
@@ -501,14 +501,14 @@ static void ranks_that_stand_out(void **state)
 	assert_int_equal(integer(t, 0, "median ms"), 10250);
 	assert_int_equal(integer(t, 0, "over median ms"), 2750);
 	assert_true(fabs(real(t, 0, "over median %") - 100 * 275.0 / 1025) < 1e-9);
-	tw_table_free(t);
+	trawl_table_free(t);
 	timeline(0, 1000, 526, 4);
 	timeline(2, 1000, 600, 4);
 	assert_int_equal(tw_ranks_table_make(&in, &tw_ranks_table_rank_outliers, &t), 0);
 	/* The median of 200, 500, 526, 600 is 513: 600 is over, 526 is not. */
 	assert_int_equal(trawl_table_rows(t), 2);
 	assert_int_equal(integer(t, 1, "over median ms"), 870);
-	tw_table_free(t);
+	trawl_table_free(t);
 }
 
 int main(void)

@@ -386,7 +386,7 @@ static void test_answer_out_of_memory(void **state)
 		tw_configurations_answer(list, 2, &out);
 		table = tw_configurations_table(list, 2, &failing.allocator);
 		assert_int_equal(failing.failed, out.failed || !table);
-		tw_table_free(table);
+		trawl_table_free(table);
 		tw_str_release(&out);
 		assert_int_equal(failing.live_blocks, 0);
 		assert_false(failing.wrong_size);

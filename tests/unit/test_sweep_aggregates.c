@@ -80,7 +80,7 @@ static void means_do_not_depend_on_the_order(void **state)
 				      "idle_time_ms,total_time_ms\n"
 				      "256thread_28ch,256,28,3,,,2,,10\n");
 		for (k = 0; k < TW_TIMELINE_TABLES; k++)
-			tw_table_free(tables[k]);
+			trawl_table_free(tables[k]);
 		tw_timelines_free(t);
 	}
 }
@@ -138,7 +138,7 @@ static void operations_by_their_size(void **state)
 	assert_cell(table, 2, "In msg nelems", "9");
 	assert_cell(table, 3, "In msg nelems", "10");
 	assert_int_equal(tw_table_cell(table, 4, "In msg nelems").state, TRAWL_CELL_MISSING);
-	tw_table_free(table);
+	trawl_table_free(table);
 	tw_comms_free(c);
 }
 
@@ -220,7 +220,7 @@ static void sizes_of_messages_have_words(void **state)
 		cell = tw_table_cell(table, 0, "operation_name");
 		assert_int_equal(cell.text_len, strlen(sizes[i].name));
 		assert_memory_equal(cell.text, sizes[i].name, cell.text_len);
-		tw_table_free(table);
+		trawl_table_free(table);
 		tw_comms_free(c);
 	}
 }
@@ -275,8 +275,8 @@ static int use_all(const struct trawl_allocator *allocator, const struct trawl_t
 		status = out.failed ? TRAWL_ENOMEM : 0;
 	}
 	for (i = 0; i < TW_TIMELINE_TABLES; i++)
-		tw_table_free(tables[i]);
-	tw_table_free(table);
+		trawl_table_free(tables[i]);
+	trawl_table_free(table);
 	tw_timelines_free(t);
 	tw_comms_free(c);
 	tw_str_release(&out);

@@ -182,7 +182,7 @@ static int run_sweep(const struct trawl_allocator *allocator)
 	if (!status) {
 		table = tw_runs_table(&runs);
 		status = table ? 0 : TRAWL_ENOMEM;
-		tw_table_free(table);
+		trawl_table_free(table);
 	}
 	tw_runs_release(&runs);
 	return status;
@@ -205,7 +205,7 @@ static int read_timeline(const struct trawl_allocator *allocator)
 		tw_metrics_timeline_text(&timeline, 500000, &text);
 		table = tw_metrics_timeline_table(&timeline);
 		status = table && !text.failed ? 0 : TRAWL_ENOMEM;
-		tw_table_free(table);
+		trawl_table_free(table);
 	}
 	tw_str_release(&text);
 	tw_metrics_timeline_release(&timeline);
@@ -228,7 +228,7 @@ static int read_trials(const struct trawl_allocator *allocator)
 		tw_trials_text(&trials, 3, 0.007, &text);
 		table = tw_trials_table(&trials, 0.007);
 		status = table && !text.failed ? 0 : TRAWL_ENOMEM;
-		tw_table_free(table);
+		trawl_table_free(table);
 	}
 	tw_str_release(&text);
 	tw_trials_release(&trials);
@@ -246,7 +246,7 @@ static void assert_trial(double ratio, const char *verdict)
 
 	assert_int_equal(cell.text_len, strlen(verdict));
 	assert_memory_equal(cell.text, verdict, cell.text_len);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void test_trials_like_the_baseline(void **state)

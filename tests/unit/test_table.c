@@ -40,8 +40,8 @@ static void declared_once_found_everywhere(void **state)
 	assert_true(tw_table_spec(table)->keep_empty);
 	assert_int_equal(trawl_table_notes(table), 0);
 	assert_null(trawl_table_note(table, 0));
-	tw_table_free(table);
-	tw_table_free(NULL);
+	trawl_table_free(table);
+	trawl_table_free(NULL);
 }
 
 static void cells_are_missing_until_set(void **state)
@@ -83,7 +83,7 @@ static void cells_are_missing_until_set(void **state)
 	assert_int_equal(trawl_table_cell(table, 0, 0).state, TRAWL_CELL_VALUE);
 	assert_int_equal(trawl_table_cell(table, 0, 0).text_len, 0);
 	assert_int_equal(tw_table_finish(table, NULL), 0);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void borrowed_text_is_not_copied(void **state)
@@ -96,7 +96,7 @@ static void borrowed_text_is_not_copied(void **state)
 	assert_ptr_equal(trawl_table_cell(table, 0, 0).text, name);
 	tw_table_set_text_borrowed(table, 0, 0, NULL, 6);
 	assert_int_equal(trawl_table_cell(table, 0, 0).state, TRAWL_CELL_MISSING);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void many_rows(void **state)
@@ -132,7 +132,7 @@ static void many_rows(void **state)
 	}
 	/* Columns and text blocks, not a block a cell. */
 	assert_in_range(failing.live_blocks, 1, 60);
-	tw_table_free(table);
+	trawl_table_free(table);
 	assert_int_equal(failing.live_blocks, 0);
 	assert_int_equal(failing.live_bytes, 0);
 	assert_false(failing.wrong_size);
@@ -151,7 +151,7 @@ static void notes_are_kept_in_order(void **state)
 		snprintf(text, sizeof(text), "note %d of 20", i);
 		assert_string_equal(trawl_table_note(table, (size_t)i), text);
 	}
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void columns_chosen_at_run_time_are_copied(void **state)
@@ -164,11 +164,11 @@ static void columns_chosen_at_run_time_are_copied(void **state)
 	assert_string_equal(trawl_table_column(table, 0)->header, "Name");
 	assert_int_equal(trawl_table_columns(table), 2);
 	assert_string_equal(trawl_table_meaning(table), "");
-	tw_table_free(table);
+	trawl_table_free(table);
 	table = tw_table_new_columns(&bare, NULL, 0, trawl_allocator_default());
 	assert_int_equal(tw_table_add_row(table), 0);
 	assert_int_equal(trawl_table_rows(table), 1);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 /* Fills a table with whatever memory there is; gives what _finish says. */
@@ -190,7 +190,7 @@ static int fill(struct failing *failing, struct trawl_error *err)
 			tw_table_add_note(table, "row %d", i);
 	}
 	status = tw_table_finish(table, err);
-	tw_table_free(table);
+	trawl_table_free(table);
 	return status;
 }
 

@@ -176,10 +176,10 @@ static void unpacked_shows_the_same(void **state)
 		}
 		/* It stands alone: neither the bytes nor the table are needed any more. */
 		memset(bytes.ptr, 'x', bytes.len);
-		tw_table_free(table);
+		trawl_table_free(table);
 		show(back, &after);
 		assert_string_equal(before.ptr, after.ptr);
-		tw_table_free(back);
+		trawl_table_free(back);
 	}
 	tw_str_release(&bytes);
 	tw_str_release(&before);
@@ -197,7 +197,7 @@ static int unpack(const char *bytes, size_t len, struct failing *failing)
 	memcpy(copy, bytes, len);
 	status = tw_table_unpack(&table, copy, len, &used, &failing->allocator, NULL);
 	assert_true((table != NULL) == (status == 0));
-	tw_table_free(table);
+	trawl_table_free(table);
 	free(copy);
 	assert_int_equal(failing->live_blocks, 0);
 	return status;
@@ -217,7 +217,7 @@ static void cut_off_or_flipped_is_refused(void **state)
 		table = random_table(i);
 		tw_str_clear(&bytes);
 		tw_table_pack(table, &bytes);
-		tw_table_free(table);
+		trawl_table_free(table);
 		for (k = 0; k < bytes.len; k++)
 			assert_int_equal(unpack(bytes.ptr, k, &failing), TRAWL_EFORMAT);
 		for (k = 0; k < bytes.len * 8; k++) {
@@ -254,7 +254,7 @@ static void wrong_behind_a_right_checksum(void **state)
 		table = random_table(i);
 		tw_str_clear(&bytes);
 		tw_table_pack(table, &bytes);
-		tw_table_free(table);
+		trawl_table_free(table);
 		for (k = 0; k < 100; k++) {
 			char *byte = &bytes.ptr[HEAD_BYTES + draw(bytes.len - HEAD_BYTES)];
 			char before = *byte;
@@ -366,7 +366,7 @@ static void every_allocation_may_fail(void **state)
 	assert_true(n > 5);
 	assert_false(failing.wrong_size);
 	tw_str_release(&bytes);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 int main(void)

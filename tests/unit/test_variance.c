@@ -223,7 +223,7 @@ static void begin(struct steps *s, const struct trawl_allocator *allocator)
 
 static void end(struct steps *s)
 {
-	tw_table_free(s->table);
+	trawl_table_free(s->table);
 	free_typed();
 	tw_arena_release(&s->arena);
 	tw_str_release(&s->told);
@@ -252,7 +252,7 @@ static int variance_of(struct steps *s, const char *text, size_t top_k)
 
 	if (!v)
 		return TRAWL_ENOMEM;
-	tw_table_free(s->table);
+	trawl_table_free(s->table);
 	s->table = NULL;
 	status = tw_variance_add(v, 256, 28, 0, typed(text), NULL, &s->told, &err);
 	if (!status)
@@ -462,7 +462,7 @@ static struct trawl_table *instances(const struct trawl_allocator *allocator)
 		     0, 100, 1000, 200);
 	if (!tw_table_finish(t, NULL))
 		return t;
-	tw_table_free(t);
+	trawl_table_free(t);
 	return NULL;
 }
 
@@ -479,12 +479,12 @@ static int timestamps_of(struct steps *s, const char *text, double tolerance)
 	struct trawl_table *table = instances(s->arena.allocator);
 	int status = TRAWL_ENOMEM;
 
-	tw_table_free(s->table);
+	trawl_table_free(s->table);
 	s->table = NULL;
 	if (table)
 		status = tw_variance_timestamps(typed(text), table_of, table, tolerance,
 						s->arena.allocator, &s->table, &s->told, &err);
-	tw_table_free(table);
+	trawl_table_free(table);
 	return status;
 }
 
@@ -624,7 +624,7 @@ static struct tw_sweep_collectives collectives(void *context, int64_t threads, i
 
 static int overlap_of(struct steps *s, const char *text)
 {
-	tw_table_free(s->table);
+	trawl_table_free(s->table);
 	s->table = NULL;
 	return tw_variance_overlap(typed(text), collectives, NULL, s->arena.allocator, &s->table,
 				   &s->told, &err);
@@ -791,7 +791,7 @@ static void readings(void **state)
 	assert_int_equal(tw_table_cell(table, 0, "min_duration_timestamp_ms").integer, 1000001);
 	assert_int_equal(tw_table_cell(table, 3, "rank").integer, 3);
 	assert_int_equal(tw_table_cell(table, 1, "name").state, TRAWL_CELL_MISSING);
-	tw_table_free(table);
+	trawl_table_free(table);
 	end(&s);
 }
 
@@ -954,7 +954,7 @@ static int all_steps(const struct trawl_allocator *allocator)
 		tw_variance_digest(s.table, 100, &out);
 		table = tw_variance_table(s.table, allocator);
 		status = table && !out.failed ? 0 : TRAWL_ENOMEM;
-		tw_table_free(table);
+		trawl_table_free(table);
 	}
 	if (!status && s.told.failed)
 		status = TRAWL_ENOMEM;

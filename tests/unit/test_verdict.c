@@ -61,7 +61,7 @@ static void assert_finding(size_t ranks, const struct meeting *meetings, size_t 
 		assert_non_null(strstr(text, want));
 	else
 		assert_string_equal(text, "");
-	tw_table_free(verdict);
+	trawl_table_free(verdict);
 	release_looked_across(&made);
 }
 
@@ -115,7 +115,7 @@ static void share_of_the_straggler(void **state)
 	add_meetings(&made.job, meetings, 4);
 	verdict = table_of(&tw_ranks_table_verdict, &made);
 	assert_float_equal(tw_table_cell(verdict, 0, "share (%)").real, 100 * 2690. / 2700, 1e-9);
-	tw_table_free(verdict);
+	trawl_table_free(verdict);
 	release_looked_across(&made);
 }
 
@@ -204,7 +204,7 @@ static void nearly_all(void **state)
 		look_up(verdict, "straggler", "text", text);
 		assert_int_equal(!strstr(text, "of all wait, in allreduce 4 MB"), i);
 		assert_int_equal(!strstr(text, " % of it in allreduce 4 MB"), !i);
-		tw_table_free(verdict);
+		trawl_table_free(verdict);
 		release_looked_across(&made);
 	}
 }
@@ -231,7 +231,7 @@ static void uneven_exchanges(void **state)
 		verdict = table_of(&tw_ranks_table_verdict, &made);
 		look_up(verdict, "imbalance", "ranks", text);
 		assert_string_equal(text, i ? "" : "1");
-		tw_table_free(verdict);
+		trawl_table_free(verdict);
 		release_looked_across(&made);
 	}
 }
@@ -269,7 +269,7 @@ static void assert_reason(int64_t compute_ns, int64_t idle_ns, const char *want)
 
 	look_up(verdict, "reason", "text", text);
 	assert_non_null(strstr(text, want));
-	tw_table_free(verdict);
+	trawl_table_free(verdict);
 }
 
 static void reasons(void **state)
@@ -286,7 +286,7 @@ static void assert_outliers(int64_t compute_ns, int64_t idle_ns, int64_t total_n
 		of_five(&tw_ranks_table_rank_outliers, compute_ns, idle_ns, total_ns);
 
 	assert_int_equal(trawl_table_rows(table), rows);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void outliers(void **state)

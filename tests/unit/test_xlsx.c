@@ -186,7 +186,7 @@ static void cells_are_what_they_are(void **state)
 	assert_has_not("book.xlsx", SHEET1, "r=\"D3\"");
 	assert_has_not("book.xlsx", SHEET1, "r=\"D5\"");
 	assert_has_not("book.xlsx", SHEET1, "r=\"A5\"");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void sheets_are_dressed(void **state)
@@ -208,7 +208,7 @@ static void sheets_are_dressed(void **state)
 	assert_has("book.xlsx", STRINGS, "<t>Of the total &amp; more.</t>");
 	assert_has("book.xlsx", STRINGS, "<t>two streams</t>");
 	assert_has("book.xlsx", SHEET2, "<autoFilter ref=\"A1:D7\"/>");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void assert_same_bytes(const char *a, const char *b)
@@ -245,7 +245,7 @@ static void same_tables_same_bytes(void **state)
 	assert_int_equal(write_book(&borrowed, 1, "d.xlsx"), 0);
 	assert_same_bytes("a.xlsx", "d.xlsx");
 	unsetenv("SOURCE_DATE_EPOCH");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void names_fit_and_differ(void **state)
@@ -292,7 +292,7 @@ static void names_fit_and_differ(void **state)
 		assert_has("book.xlsx", "xl/workbook.xml", text);
 	}
 	for (i = 0; i < 10; i++)
-		tw_table_free((struct trawl_table *)tables[i]);
+		trawl_table_free((struct trawl_table *)tables[i]);
 }
 
 static void nothing_makes_a_workbook_too(void **state)
@@ -303,7 +303,7 @@ static void nothing_makes_a_workbook_too(void **state)
 	assert_int_equal(write_book(NULL, 0, "empty.xlsx"), 0);
 	assert_has("empty.xlsx", "xl/workbook.xml", "name=\"about\" sheetId=\"1\"");
 	assert_int_equal(write_book(&bare, 1, "bare.xlsx"), 0);
-	tw_table_free((struct trawl_table *)bare);
+	trawl_table_free((struct trawl_table *)bare);
 }
 
 /* A locale that writes 1,5; not installed everywhere. */
@@ -314,14 +314,14 @@ static void locale_does_not_matter(void **state)
 
 	assert_int_equal(write_book(&borrowed, 1, "c.xlsx"), 0);
 	if (!setlocale(LC_ALL, "de_DE.UTF-8")) {
-		tw_table_free(table);
+		trawl_table_free(table);
 		skip();
 	}
 	assert_int_equal(write_book(&borrowed, 1, "de.xlsx"), 0);
 	assert_string_equal(localeconv()->decimal_point, ",");
 	setlocale(LC_ALL, "C");
 	assert_same_bytes("c.xlsx", "de.xlsx");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 /* --- size --------------------------------------------------------------------------------- */
@@ -341,7 +341,7 @@ static void large_tables_are_written_row_by_row(void **state)
 	assert_has("large.xlsx", SHEET1, "<v>130128.999</v></c>");
 	assert_has("large.xlsx", SHEET1, "<pane ySplit=\"1\"");
 	assert_has("large.xlsx", SHEET1, "<autoFilter ref=\"A1:D130001\"/>");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static void rows_beyond_the_limit_are_named(void **state)
@@ -359,7 +359,7 @@ static void rows_beyond_the_limit_are_named(void **state)
 	assert_has(
 		"full.xlsx", SHEET2,
 		"The table has 1048580 rows and 1 columns; this sheet has the first 1048575 rows");
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 /* --- failure ------------------------------------------------------------------------------ */
@@ -468,7 +468,7 @@ static void every_failed_allocation_is_reported(void **state)
 			break;
 	}
 	assert_true(n > 5);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 /* The 65th is there as the first, in every form of output. */
@@ -501,7 +501,7 @@ static void sixty_five_tables(void **state)
 	assert_int_equal(trawl_table_cell(sheet, 0, 1).integer, 65);
 	tw_book_free(book);
 	for (i = 0; i < COUNT; i++)
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -551,7 +551,7 @@ static void beside_other_threads(void **state)
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 	alarm(0);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 int main(void)

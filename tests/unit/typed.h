@@ -29,7 +29,7 @@ static const struct trawl_table *typed(const char *text)
 static void free_typed(void)
 {
 	while (typed_count)
-		tw_table_free(typed_tables[--typed_count]);
+		trawl_table_free(typed_tables[--typed_count]);
 }
 
 #endif

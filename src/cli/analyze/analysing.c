@@ -253,6 +253,6 @@ int cli_analyse(const struct cli_analysing *a, const struct cli_trace_report *ma
 			 tw_reuse_allocator(made->memory));
 	status = write_and_print(&run, made->report);
 	tw_prepared_release(&run.prepared);
-	tw_table_free(run.categories);
+	trawl_table_free(run.categories);
 	return status;
 }

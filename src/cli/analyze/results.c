@@ -451,7 +451,7 @@ int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categor
 	else
 		status = cli_print_tables((const struct trawl_table *const *)tables, 3, format,
 					  "analyze", 0);
-	tw_table_free(tables[0]);
-	tw_table_free(tables[2]);
+	trawl_table_free(tables[0]);
+	trawl_table_free(tables[2]);
 	return status;
 }

@@ -305,7 +305,7 @@ int cli_write_comparison_page(const struct trawl_comparison *c, const char *path
 			cli_message("page written to %s", path);
 	}
 	for (i = 0; i < ON_PAGE; i++)
-		tw_table_free(narrow[i]);
+		trawl_table_free(narrow[i]);
 	tw_str_release(&html);
 	tw_str_release(&told);
 	return status ? CLI_FAILED : CLI_DONE;

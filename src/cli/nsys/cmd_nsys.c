@@ -204,7 +204,7 @@ static int list_presets(const struct nsys_command *n)
 		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
 					  n->reporting.common.format, "nsys", cli_width());
 	}
-	tw_table_free(table);
+	trawl_table_free(table);
 	return status;
 }
 

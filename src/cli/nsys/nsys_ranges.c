@@ -60,7 +60,7 @@ static int print_ranges(const struct ranges_query *q, const struct trawl_report 
 	}
 	status = cli_print_tables(&table, 1, q->reporting->common.format, "nsys_ranges",
 				  cli_width());
-	tw_table_free(of);
+	trawl_table_free(of);
 	return status;
 }
 
@@ -84,7 +84,7 @@ static int find_process(struct ranges_query *q, const struct trawl_nsys_options 
 		return cli_fail(&err);
 	}
 	snprintf(q->pid, sizeof(q->pid), "%lld", (long long)tw_table_cell(setup, 0, "pid").integer);
-	tw_table_free(setup);
+	trawl_table_free(setup);
 	return -1;
 }
 

@@ -117,7 +117,7 @@ static int print_defects(struct check_command *c)
 	int status;
 
 	if (c->common.format == TW_FORMAT_TABLE) {
-		tw_table_free(c->table);
+		trawl_table_free(c->table);
 		return cli_screen_print(&c->screen);
 	}
 	status = cli_print_table(c->table, c->common.format, "check");
@@ -170,7 +170,7 @@ static int check(const struct cli_command *command, int argc, char **argv)
 	else if (!c.timing && c.read)
 		status = print_defects(&c);
 	else
-		tw_table_free(c.table);
+		trawl_table_free(c.table);
 	return status ? status : combine(&c, worst, count);
 }
 

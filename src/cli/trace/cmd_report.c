@@ -73,7 +73,7 @@ static int print_result(const struct report_command *c, const struct trawl_repor
 		tw_render(tables, count, c->reporting.common.format, "report", 0, &s.out);
 		s.out.failed |= !top;
 	}
-	tw_table_free(top);
+	trawl_table_free(top);
 	return cli_screen_print(&s);
 }
 

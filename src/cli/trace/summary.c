@@ -660,7 +660,7 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 		cli_add_heading(s, trawl_table_meaning(devices));
 		tw_render_text(devices, &s->out, s->width, MOST_DEVICES);
 	}
-	tw_table_free(devices);
+	trawl_table_free(devices);
 	add_top(report, top_ops, s);
 	add_kernel_kinds(report, top_ops, s);
 	add_over_roofline(report, s);

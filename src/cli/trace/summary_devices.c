@@ -82,7 +82,7 @@ int cli_one_device(const struct cli_trace_report *made)
 
 		names = cli_text("%s%s%.*s", names, row ? ", " : "", (int)cell.text_len, cell.text);
 	}
-	tw_table_free(devices);
+	trawl_table_free(devices);
 	if (count > 1 && made->trace->by_process) {
 		cli_message("%s: %zu devices of several ranks; choose one with --device (%s)", path,
 			    count, names);

@@ -81,7 +81,7 @@ struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t mo
 	}
 	tw_free(in->allocator, kernels, in->trace->texts.count * sizeof(*kernels));
 	if (!kernels || (top && tw_table_finish(top, NULL))) {
-		tw_table_free(top);
+		trawl_table_free(top);
 		return NULL;
 	}
 	return top;

@@ -38,7 +38,7 @@ void tw_rank_release(struct tw_rank *rank)
 	if (!a)
 		return;
 	for (i = 0; i < rank->table_count; i++)
-		tw_table_free(rank->tables[i]);
+		trawl_table_free(rank->tables[i]);
 	tw_free(a, rank->tables, rank->table_capacity * sizeof(*rank->tables));
 	tw_free(a, rank->collectives, rank->collective_count * sizeof(*rank->collectives));
 	tw_free(a, rank->kinds, rank->kind_count * sizeof(*rank->kinds));

@@ -330,7 +330,7 @@ int tw_sums_make(struct trawl_table **out, const struct trawl_job *job, const ch
 		status = make_table(&s, out);
 	release(&s, job);
 	if (status) {
-		tw_table_free(*out);
+		trawl_table_free(*out);
 		*out = NULL;
 	}
 	return status;
@@ -440,7 +440,7 @@ int tw_sums_make_all(struct trawl_table **tables, size_t *count, const struct tr
 			tables[(*count)++] = m.all[i].table;
 	}
 	while (status && *count)
-		tw_table_free(tables[--*count]);
+		trawl_table_free(tables[--*count]);
 	tw_free(allocator, names, tw_analysis_count * sizeof(*names));
 	tw_free(allocator, m.all, tw_analysis_count * sizeof(*m.all));
 	return status;

@@ -37,7 +37,7 @@ int tw_ranks_table_make(const struct tw_ranks_input *in, const struct tw_ranks_t
 		status = tw_table_finish(*table, NULL);
 	if (!status)
 		return 0;
-	tw_table_free(*table);
+	trawl_table_free(*table);
 	*table = NULL;
 	return status;
 }
@@ -78,7 +78,7 @@ static int make_tables(const struct tw_ranks_input *in, const struct tw_ranks_ta
 		if (!m.status[i] && m.made[i] && (wanted || says_something(m.made[i])))
 			tables[(*count)++] = m.made[i];
 		else
-			tw_table_free(m.made[i]);
+			trawl_table_free(m.made[i]);
 	}
 	return status ? trawl_error_set(err, status, "out of memory") : 0;
 }
@@ -94,7 +94,7 @@ void tw_ranks_tables_free(struct trawl_table **tables, size_t count)
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 }
 
 const struct trawl_table *tw_ranks_tables_find(struct trawl_table *const *tables, size_t count,

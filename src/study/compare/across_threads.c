@@ -78,7 +78,7 @@ static void compare_threads(void *context, size_t number)
 		status = write_tables(c, tables, count, &c->err);
 	c->written = !status && count;
 	for (i = 0; i < count; i++)
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 	for (i = 0; i < c->count; i++)
 		tw_book_free(sides[i].book);
 	tw_str_release(&told);

@@ -189,7 +189,7 @@ static int write_timelines(struct tw_aggregate *a, const struct trawl_sweep *swe
 						"gpu_timeline_all_configs_mean.xlsx",
 				    tables, TW_TIMELINE_TABLES, err);
 	for (i = 0; i < TW_TIMELINE_TABLES; i++)
-		tw_table_free(tables[i]);
+		trawl_table_free(tables[i]);
 	return status;
 }
 
@@ -226,6 +226,6 @@ int tw_aggregate_write(struct tw_aggregate *a, const struct trawl_sweep *sweep,
 		status = write_book(a, sweep, "nccl_master_all_configs.xlsx", &comms, 1, err);
 	if (!status && comms)
 		status = write_csv(a, sweep, comms, err);
-	tw_table_free(comms);
+	trawl_table_free(comms);
 	return status;
 }

@@ -110,7 +110,7 @@ void tw_comms_free(struct tw_comms *comms)
 {
 	if (!comms)
 		return;
-	tw_table_free(comms->table);
+	trawl_table_free(comms->table);
 	tw_free(comms->allocator, comms, sizeof(*comms));
 }
 

@@ -475,7 +475,7 @@ void tw_point_analysis_release(struct tw_point_analysis *p)
 		(p->point->rank_count + 1) * sizeof(*p->reported));
 	if (p->loaded)
 		tw_job_release(&p->job);
-	tw_table_free(p->comms);
+	trawl_table_free(p->comms);
 	tw_str_release(&p->straggler);
 	tw_str_release(&p->notes);
 	pthread_mutex_destroy(&p->lock);

@@ -53,8 +53,8 @@ void tw_variance_steps_release(struct tw_variance_steps *steps)
 	size_t i;
 
 	for (i = 0; i < TW_VARIANCE_STEPS; i++)
-		tw_table_free(steps->tables[i]);
-	tw_table_free(steps->input);
+		trawl_table_free(steps->tables[i]);
+	trawl_table_free(steps->input);
 	for (i = 0; i < steps->book_count; i++)
 		tw_book_free(steps->books[i]);
 	tw_free(a, steps->books, steps->book_capacity * sizeof(struct tw_book *));

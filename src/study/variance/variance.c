@@ -499,7 +499,7 @@ int tw_variance_finish(struct tw_variance *v, struct trawl_table **out, struct t
 		fill_row(&r, i);
 	*out = tw_table_finished(r.table);
 	if (r.text.failed) {
-		tw_table_free(*out);
+		trawl_table_free(*out);
 		*out = NULL;
 	}
 	tw_str_release(&r.text);

@@ -182,7 +182,7 @@ int tw_variance_overlap(const struct trawl_table *in, tw_collectives_fn *collect
 		fill_row(&s, i, collectives, context);
 	tw_free(allocator, s.found, s.capacity * sizeof(*s.found));
 	if (s.failed || s.text.failed) {
-		tw_table_free(s.out);
+		trawl_table_free(s.out);
 		s.out = NULL;
 	}
 	tw_str_release(&s.text);

@@ -311,7 +311,7 @@ static void add_table(const struct trawl_table *step, bool overlap, unsigned wid
 		out->failed = true;
 	else
 		tw_render_text(table, out, width, 0);
-	tw_table_free(table);
+	trawl_table_free(table);
 }
 
 static int compare_numbers(const void *a, const void *b)

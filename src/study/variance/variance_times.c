@@ -479,7 +479,7 @@ int tw_variance_timestamps(const struct trawl_table *in, tw_instances_fn *instan
 	if (s.out && s.lost)
 		tell_lost(&s);
 	if (s.no_memory || s.text.failed) {
-		tw_table_free(s.out);
+		trawl_table_free(s.out);
 		s.out = NULL;
 	}
 	tw_str_release(&s.text);
