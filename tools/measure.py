@@ -30,7 +30,8 @@ BY_HAND = ("documents.json", "trawl.sweep_run-1.json")
 
 
 def sources(root):
-    return {p: p.read_text(errors="replace") for p in sorted(root.glob("src/**/*"))
+    # A line that goes on is one.
+    return {p: p.read_text(errors="replace").replace("\\\n", " \n") for p in sorted(root.glob("src/**/*"))
             if p.suffix in (".c", ".h", ".def") and "generated" not in p.parts}
 
 

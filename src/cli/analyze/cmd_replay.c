@@ -13,7 +13,7 @@ static const struct trawl_column columns[] = {
 	TW_TEXT("operation", 40, "operator name in the trace"),
 	TW_INTEGER("argument sets", 10, "distinct argument sets (shapes, types, strides, values)",
 		   .values = "!>=1"),
-	TW_MEAN_MS("kernel time", 12, "kernel time", .values = ">=0"),
+	TW_MEAN_MS("kernel time", 12, "sum of its kernels' durations", .values = ">=0"),
 	TW_PERCENT_2("of compute", 10, "kernel time / compute time", .values = ">=0"),
 	TW_PERCENT_2("efficiency", 10,
 		     "% of the roofline, else of the peak, weighted by kernel time",

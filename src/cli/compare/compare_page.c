@@ -45,7 +45,7 @@ static const char *const shown_columns[] = {
 	TW_COL_DIFFERENCE_MS,
 	TW_COL_FASTER,
 	TW_COL_OTHERS_DIFFERENCE_MS,
-	"of total (%)",
+	TW_COL_OF_TOTAL,
 	TW_COL_NOISE_MS,
 	"why",
 	TW_COL_WORST_CONFIGURATION,

@@ -10,6 +10,7 @@
 #define TW_COL_FASTER "faster (%)"
 #define TW_COL_IN_BOTH "in both"
 #define TW_COL_NOISE_MS "noise ms"
+#define TW_COL_OF_TOTAL "of total (%)"
 #define TW_COL_ONLY_HERE "only here"
 #define TW_COL_OTHERS_DIFFERENCE_MS "others difference ms"
 #define TW_COL_TEST_CONFIGURATION "test configuration"

@@ -46,7 +46,7 @@ enum {
 		TW_PERCENT_2(TW_COL_FASTER, 10,                                                    \
 			     "(baseline - test) / baseline: above 0 is faster; several "           \
 			     "configurations: geometric mean of the ratios"),                      \
-		TW_PERCENT_2("of total (%)", 10,                                                   \
+		TW_PERCENT_2(TW_COL_OF_TOTAL, 10,                                                  \
 			     "baseline time / baseline total_time; streams overlap"),              \
 		TIME(TW_COL_NOISE_MS, "larger spread of the two sides; empty: one rank per side"), \
 		VERDICT_OF("better, worse, same (within noise or below thresholds), "              \

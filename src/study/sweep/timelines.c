@@ -455,7 +455,8 @@ static const struct {
 	struct trawl_column column;
 } summary_types[] = {
 	{ "computation_time", TW_MEAN_MS("computation_time_ms", 12, "computing") },
-	{ "exposed_comm_time", TW_MEAN_MS("exposed_comm_time_ms", 12, "exposed communication") },
+	{ "exposed_comm_time",
+	  TW_MEAN_MS("exposed_comm_time_ms", 12, TW_LABEL_EXPOSED_COMMUNICATION) },
 	{ "busy_time", TW_MEAN_MS("busy_time_ms", 12, "any GPU work") },
 	{ "idle_time", TW_MEAN_MS("idle_time_ms", 12, "nothing") },
 	{ "total_time", TW_MEAN_MS("total_time_ms", 12, "first start to last end") },
