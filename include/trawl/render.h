@@ -18,7 +18,7 @@ extern "C" {
 TRAWL_API int trawl_write_csv(const struct trawl_table *const *tables, size_t count,
 			      const char *dir, struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* One workbook, a sheet a table, in that order; missing directories of its path are created. */
+/* One workbook, one sheet per table, in that order; missing directories of its path are created. */
 TRAWL_API int trawl_write_xlsx(const struct trawl_table *const *tables, size_t count,
 			       const char *path, struct trawl_error *err) TRAWL_MUST_CHECK;
 

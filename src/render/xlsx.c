@@ -1,5 +1,5 @@
 /*
- * Workbooks: a sheet a table with a frozen bold header, a filter, number formats and column
+ * Workbooks: one sheet per table with a frozen bold header, a filter, number formats and column
  * widths; and "about" as the last one, which says what each sheet and column means, with the
  * notes.  Text is always a string, never a formula.  An integer above 2^53, which a spreadsheet
  * would round, is written as text, and so is a number larger than it can hold; what else is a
