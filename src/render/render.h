@@ -67,8 +67,8 @@ int tw_render_csv_directory(const struct trawl_table *const *tables, size_t coun
 			    struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
- * One workbook, one sheet per table, in that order, and "about" after them.  The same tables give the
- * same bytes; the date of creation is SOURCE_DATE_EPOCH, else 1980-01-01.
+ * One workbook, one sheet per table, in that order, and "about" after them.  The same tables give
+ * the same bytes; the date of creation is SOURCE_DATE_EPOCH, else 1980-01-01.
  */
 int tw_render_xlsx(const struct trawl_table *const *tables, size_t count, const char *path,
 		   const struct trawl_allocator *allocator,
