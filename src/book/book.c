@@ -452,6 +452,6 @@ int tw_book_is_damaged(struct tw_book *book, bool *damaged, struct trawl_error *
 		return status;
 	column = trawl_table_find_column(quality, "class");
 	for (row = 0; row < trawl_table_rows(quality) && !*damaged; row++)
-		*damaged = tw_table_says(quality, row, column, "lost");
+		*damaged = tw_table_text_is(quality, row, column, "lost");
 	return 0;
 }

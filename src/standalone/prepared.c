@@ -162,7 +162,7 @@ static size_t row_of(const struct tw_prepared_ops *ops, size_t at)
 
 bool tw_ops_lacks(const struct tw_prepared_ops *ops, size_t at, size_t column)
 {
-	return tw_table_says(ops->table, row_of(ops, at), column, "");
+	return tw_table_text_is(ops->table, row_of(ops, at), column, "");
 }
 
 double tw_ops_number(const struct tw_prepared_ops *ops, size_t at, size_t column)

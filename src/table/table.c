@@ -515,7 +515,7 @@ const char *tw_table_own_text(const struct trawl_table *table, size_t row, size_
 	return cell.state == TRAWL_CELL_VALUE ? cell.text : "";
 }
 
-bool tw_table_says(const struct trawl_table *table, size_t row, size_t column, const char *text)
+bool tw_table_text_is(const struct trawl_table *table, size_t row, size_t column, const char *text)
 {
 	struct trawl_cell cell = trawl_table_cell(table, row, column);
 	size_t len = strlen(text);
@@ -533,6 +533,10 @@ void tw_table_copy_cell(struct trawl_table *to, size_t row, size_t column,
 
 	if (cell.state == TRAWL_CELL_MISSING)
 		return;
+	if (is_text(type_of(from, from_column))) {
+		tw_table_set_text(to, row, column, cell.text, cell.text_len);
+		return;
+	}
 	if (!is_text(type_of(to, column))) {
 		if (type_of(to, column) == TRAWL_COLUMN_REAL)
 			tw_table_set_real(to, row, column, cell.real);
@@ -540,6 +544,7 @@ void tw_table_copy_cell(struct trawl_table *to, size_t row, size_t column,
 			tw_table_set_integer(to, row, column, cell.integer);
 		return;
 	}
+	/* A number in a column of texts. */
 	tw_str_init(&text, to->allocator);
 	tw_table_add_text(&text, from, from_row, from_column);
 	tw_table_set_text(to, row, column, text.ptr ? text.ptr : "", text.len);

@@ -134,7 +134,7 @@ double tw_table_number(const struct trawl_table *table, size_t row, size_t colum
 /* Of a column of texts: the cell, "" when it is missing; it is the table's and ends with a NUL. */
 const char *tw_table_own_text(const struct trawl_table *table, size_t row, size_t column);
 /* Whether a cell holds this text, "": whether it is missing or empty. */
-bool tw_table_says(const struct trawl_table *table, size_t row, size_t column, const char *text);
+bool tw_table_text_is(const struct trawl_table *table, size_t row, size_t column, const char *text);
 
 /* Its declaration; the columns as the table has them. */
 const struct tw_table_spec *tw_table_spec(const struct trawl_table *table);

@@ -60,7 +60,7 @@ static void look(const struct tw_csv *csv)
 			const char *cell = tw_csv_text(csv, row, column);
 
 			check(!strcmp(tw_table_text(table, row, column, &text), cell));
-			check(tw_table_says(table, row, column, "") == !*cell);
+			check(tw_table_text_is(table, row, column, "") == !*cell);
 			check(isnan(tw_table_number(table, row, column)) || *cell);
 		}
 	check(trawl_table_find_column(table, csv->cells[0]) == 0);

@@ -542,8 +542,8 @@ static void texts_in_memory_are_safe(void **state)
 	assert_int_equal(
 		tw_book_of_tables(&book, "memory", tables, 1, trawl_allocator_default(), &err), 0);
 	assert_int_equal(table_of("made", &table), 0);
-	assert_true(tw_table_says(table, 1, 0, "a\\x01\tb"));
-	assert_true(tw_table_says(made, 1, 0, "a\x01\tb"));
+	assert_true(tw_table_text_is(table, 1, 0, "a\\x01\tb"));
+	assert_true(tw_table_text_is(made, 1, 0, "a\x01\tb"));
 	assert_int_equal(trawl_table_cell(table, 0, 2).integer, 8653484);
 	tw_book_free(book);
 	book = NULL;

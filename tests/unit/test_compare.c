@@ -470,9 +470,9 @@ static void what_is_not_told_of_a_collective_is_missing(void **state)
 	changes_of(&s, &c);
 	assert_int_equal(tw_compare_tables(&c, sides, tables, &err), 0);
 	collectives = tables[TW_COLLECTIVE_CHANGES];
-	assert_true(tw_table_says(collectives, 0, 0, "allreduce"));
+	assert_true(tw_table_text_is(collectives, 0, 0, "allreduce"));
 	assert_int_equal(trawl_table_cell(collectives, 0, 1).state, TRAWL_CELL_MISSING);
-	assert_true(tw_table_says(collectives, 0, 2, "4"));
+	assert_true(tw_table_text_is(collectives, 0, 2, "4"));
 	for (i = 0; i < TW_COMPARE_TABLES; i++)
 		trawl_table_free(tables[i]);
 	release(&s, &c);
@@ -1026,12 +1026,12 @@ static void all_rows_of_a_collective_are_one(void **state)
 	changes_of(&s, &c);
 	assert_int_equal(tw_single_tables(&c, sides, tables, &err), 0);
 	/* The longest name is not cut. */
-	assert_true(tw_table_says(tables[0], 0, 0, "GPU_exposed_memcpy_time"));
+	assert_true(tw_table_text_is(tables[0], 0, 0, "GPU_exposed_memcpy_time"));
 	assert_true(trawl_table_column(tables[0], 0)->width >= strlen("GPU_exposed_memcpy_time"));
 	assert_int_equal(trawl_table_rows(tables[3]), 2);
-	assert_true(tw_table_says(tables[3], 1, 0, "broadcast"));
-	assert_true(tw_table_says(tables[3], 1, 1, "Float"));
-	assert_true(tw_table_says(tables[3], 1, 2, "4"));
+	assert_true(tw_table_text_is(tables[3], 1, 0, "broadcast"));
+	assert_true(tw_table_text_is(tables[3], 1, 1, "Float"));
+	assert_true(tw_table_text_is(tables[3], 1, 2, "4"));
 	assert_true(fabs(real_cell(tables[3], 0, "a_comm_latency_mean") - 25) < 1e-9);
 	assert_true(fabs(real_cell(tables[3], 0, "percent_change_comm_latency_mean") - 20) < 1e-9);
 	assert_true(fabs(real_cell(tables[3], 0, "a_bus bw (GB/s)_mean") - 5) < 1e-9);

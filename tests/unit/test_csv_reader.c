@@ -31,11 +31,12 @@ static void cells_by_header(void **state)
 		typed("\xef\xbb\xbfname,n\r\n\"a,\"\"b\"\"\nc\",1.5\nplain,\n");
 
 	assert_int_equal(trawl_table_rows(table), 2);
-	assert_true(tw_table_says(table, 0, trawl_table_find_column(table, "name"), "a,\"b\"\nc"));
+	assert_true(
+		tw_table_text_is(table, 0, trawl_table_find_column(table, "name"), "a,\"b\"\nc"));
 	assert_true(tw_table_number(table, 0, 1) > 1.4 && tw_table_number(table, 0, 1) < 1.6);
 	assert_true(isnan(tw_table_number(table, 1, 1)));
 	assert_int_equal(trawl_table_find_column(table, "x"), 2);
-	assert_true(tw_table_says(table, 9, 0, ""));
+	assert_true(tw_table_text_is(table, 9, 0, ""));
 	free_typed();
 }
 
@@ -176,9 +177,9 @@ static void columns_have_types(void **state)
 	assert_int_equal(trawl_table_cell(table, 1, 4).state, TRAWL_CELL_MISSING);
 	assert_int_equal(trawl_table_find_column(table, "time (\xC2\xB5s)"), 0);
 	assert_false(tw_table_has_column(table, "time"));
-	assert_true(tw_table_says(table, 0, 3, "12"));
-	assert_false(tw_table_says(table, 0, 3, "1"));
-	assert_true(tw_table_says(table, 1, 6, ""));
+	assert_true(tw_table_text_is(table, 0, 3, "12"));
+	assert_false(tw_table_text_is(table, 0, 3, "1"));
+	assert_true(tw_table_text_is(table, 1, 6, ""));
 	assert_true(isnan(tw_table_number(table, 2, 0)) && isnan(tw_table_number(table, 0, 9)));
 	/* And all of it is written as it was. */
 	tw_str_init(&out, trawl_allocator_default());

@@ -165,7 +165,7 @@ static bool is_number_column(const struct column *column)
 
 static bool is_empty(struct cell cell)
 {
-	return tw_table_says(cell.table, cell.row, cell.column, "");
+	return tw_table_text_is(cell.table, cell.row, cell.column, "");
 }
 
 static bool has_value(const struct joining *j, const struct column *column)

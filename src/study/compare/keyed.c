@@ -82,7 +82,7 @@ static void combine(struct adding *a, enum rule rule, struct value *v, double ca
 	if (rule == KEEP_IF_SAME) {
 		if (!same_text(a, v, row, column))
 			v->is = NOTHING;
-	} else if (tw_table_says(a->from, row, column, "")) {
+	} else if (tw_table_text_is(a->from, row, column, "")) {
 		return;
 	} else if (v->is == NOTHING) {
 		*v = next;
@@ -109,7 +109,8 @@ static void add_up_cell(struct adding *a, struct trawl_table *to, size_t at, siz
 	double calls = calls_of(a, first);
 	size_t row;
 
-	if (tw_table_says(a->from, first, column, "") && rule_of(declared->header) != KEEP_IF_SAME)
+	if (tw_table_text_is(a->from, first, column, "") &&
+	    rule_of(declared->header) != KEEP_IF_SAME)
 		v.is = NOTHING;
 	for (row = a->next[first]; row; row = a->next[row]) {
 		combine(a, rule_of(declared->header), &v, calls, row, column);

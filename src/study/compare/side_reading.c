@@ -129,7 +129,8 @@ static size_t note_damaged_ranks(struct tw_side *side, struct tw_book *book)
 	if (tw_book_table(book, &tw_ranks_table_ranks.table, &ranks, NULL) || !ranks)
 		return 0;
 	for (row = 0; row < trawl_table_rows(ranks); row++) {
-		if (!tw_table_says(ranks, row, trawl_table_find_column(ranks, "state"), "damaged"))
+		if (!tw_table_text_is(ranks, row, trawl_table_find_column(ranks, "state"),
+				      "damaged"))
 			continue;
 		side->at.rank = rank_of_row(ranks, row);
 		note_damage(side);

@@ -162,7 +162,7 @@ int tw_comms_add(struct tw_comms *comms, int64_t threads, int64_t channels, cons
 	if (find_columns(from, found, err))
 		return err->status;
 	for (i = 0; i < trawl_table_rows(from); i++) {
-		if (tw_table_says(from, i, found[COLLECTIVE], ""))
+		if (tw_table_text_is(from, i, found[COLLECTIVE], ""))
 			continue;
 		row = tw_table_add_row(to);
 		set_configuration(to, row, threads, channels);
@@ -170,7 +170,7 @@ int tw_comms_add(struct tw_comms *comms, int64_t threads, int64_t channels, cons
 		for (k = 0; k < COLUMNS; k++)
 			if (columns[k].type == TRAWL_COLUMN_REAL)
 				tw_table_set_real(to, row, k, tw_table_number(from, i, found[k]));
-			else if (!tw_table_says(from, i, found[k], ""))
+			else if (!tw_table_text_is(from, i, found[k], ""))
 				tw_table_copy_cell(to, row, k, from, i, found[k]);
 	}
 	return tw_table_finish(to, err);

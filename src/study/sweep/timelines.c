@@ -95,7 +95,7 @@ int tw_timelines_add(struct tw_timelines *timelines, int64_t threads, int64_t ch
 		value.ms = tw_table_number(table, row, columns[1]);
 		value.percent = tw_table_number(table, row, columns[2]);
 		value.number = timelines->value_count;
-		if (tw_table_says(table, row, columns[0], "") || isnan(value.ms))
+		if (tw_table_text_is(table, row, columns[0], "") || isnan(value.ms))
 			continue;
 		value.type = tw_table_copy_text(table, row, columns[0], &timelines->arena);
 		if (!value.type || !tw_list_grow(&timelines->values, &timelines->value_capacity,

@@ -197,7 +197,7 @@ static void set_cell(struct trawl_table *table, const struct trawl_table *step, 
 		break;
 	case TRAWL_COLUMN_TEXT:
 	case TRAWL_COLUMN_ID:
-		if (!tw_table_says(step, row, from, ""))
+		if (!tw_table_text_is(step, row, from, ""))
 			tw_table_copy_cell(table, row, column, step, row, from);
 		break;
 	}
@@ -276,11 +276,11 @@ static void add_shown(struct trawl_table *table, const struct trawl_table *step,
 		tw_table_set_integer(table, at, S_RANK, rank);
 	}
 	/* The operation, or the kernel where the file does not tell it. */
-	if (tw_table_says(step, row, name, ""))
+	if (tw_table_text_is(step, row, name, ""))
 		name = tw_variance_at(step, TW_VARIANCE_KERNEL);
 	tw_table_set_str(table, at, shown_at(S_NAME, overlap), "");
 	tw_table_copy_cell(table, at, shown_at(S_NAME, overlap), step, row, name);
-	if (!tw_table_says(step, row, dims, ""))
+	if (!tw_table_text_is(step, row, dims, ""))
 		tw_table_copy_cell(table, at, shown_at(S_DIMS, overlap), step, row, dims);
 	tw_table_set_real(table, at, shown_at(S_MIN, overlap),
 			  tw_variance_number(step, row, TW_VARIANCE_MIN));
@@ -385,7 +385,7 @@ static size_t count_with(const struct trawl_table *step, enum tw_variance_column
 	size_t at = tw_variance_at(step, column), i, n = 0;
 
 	for (i = 0; i < trawl_table_rows(step); i++)
-		n += !tw_table_says(step, i, at, "");
+		n += !tw_table_text_is(step, i, at, "");
 	return n;
 }
 
@@ -394,7 +394,7 @@ size_t tw_variance_matched(const struct trawl_table *step, const char *status)
 	size_t at = tw_variance_at(step, TW_VARIANCE_STATUS), i, n = 0;
 
 	for (i = 0; i < trawl_table_rows(step); i++)
-		n += tw_table_says(step, i, at, status);
+		n += tw_table_text_is(step, i, at, status);
 	return n;
 }
 

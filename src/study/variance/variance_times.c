@@ -139,7 +139,7 @@ static struct fit find_operation(struct step *s, const struct wanted *w,
 	for (i = 0; *name && *dims && i < trawl_table_rows(table); i++) {
 		struct fit fit = { .row = i, .found = true };
 
-		if (!tw_table_says(table, i, trawl_table_find_column(table, "name"), name) ||
+		if (!tw_table_text_is(table, i, trawl_table_find_column(table, "name"), name) ||
 		    !tw_same_arguments(dims, text_at(s, table, i, TW_COL_INPUT_DIMS_FIRST)))
 			continue;
 		fit.differences = count_differences(s, w->row, table, i);
@@ -153,8 +153,8 @@ static bool has_kernel(struct step *s, const struct trawl_table *table, size_t a
 		       const char *kernel)
 {
 	struct tw_listed_kernels kernels;
-	bool has = tw_table_says(table, at, trawl_table_find_column(table, TW_COL_MAIN_KERNEL),
-				 kernel);
+	bool has = tw_table_text_is(table, at, trawl_table_find_column(table, TW_COL_MAIN_KERNEL),
+				    kernel);
 	size_t i;
 
 	if (has)
@@ -308,7 +308,7 @@ static bool find_runs(const char *kernel, double wanted_us, bool longest,
 		double off = isnan(wanted_us) ? 0 : fabs(ns / 1000 - wanted_us);
 
 		if (off > best || (off == best && (longest ? ns <= best_ns : ns >= best_ns)) ||
-		    !tw_table_says(runs, i, name, kernel))
+		    !tw_table_text_is(runs, i, name, kernel))
 			continue;
 		best = off;
 		best_ns = ns;
@@ -419,7 +419,7 @@ static void tell_lost(struct step *s)
 		const char *at[3];
 		struct lost *lost;
 
-		if (!tw_table_says(s->out, i, own_at(s, TW_VARIANCE_STATUS), "none"))
+		if (!tw_table_text_is(s->out, i, own_at(s, TW_VARIANCE_STATUS), "none"))
 			continue;
 		for (k = 0; k < 3; k++)
 			at[k] = text_at(s, s->in, i,
