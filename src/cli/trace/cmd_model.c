@@ -197,8 +197,6 @@ static int model_call(const struct model_command *c)
 	struct trawl_error err;
 	int status;
 
-	if (c->platform && trawl_platform_check(c->platform, &err))
-		return cli_fail(&err);
 	status = trawl_work_new(&work, &c->call, c->backward, &err);
 	if (!status && c->platform)
 		status = trawl_work_roofline(work, c->platform, c->time_ns, &roofline, &err);
