@@ -57,7 +57,7 @@ GROUPS = {
                 r"unit/test_(public_)?compare.*|cli/test_(compare.*|books|sweep)$|property/test_compare$"
                 r"|reference/test_compare.*"),
     "sweep": (["src/study/sweep", "src/study/runs", "src/study/variance"],
-              r"unit/test_(sweep.*|variance)$|cli/test_sweep(_aggregate|_run|_tools|_variance)?$"
+              r"unit/test_(sweep.*|variance)$|cli/test_sweep(_aggregate|_plots|_run|_tools|_variance)?$"
               r"|property/test_sweep.*|reference/test_sweep_(aggregates|report|tools|variance)$"),
     "nsys": (["src/nsys"],
              r"unit/test_(nsys.*|scan)$|cli/test_nsys.*|property/test_ranges$"
@@ -66,7 +66,7 @@ GROUPS = {
                  r"unit/test_(analyses|op_sheets|unified|gemm_instances|signature|reconciliation"
                  r"|nvtx_ranges|api_calls|huge_sums|views|innermost|enclosing|exposed|stats|steps"
                  r"|tables_data|system|category|replay)$"
-                 r"|cli/test_(cases_kineto|odd_inputs|serving_ops|summary|kernel_categories|twice"
+                 r"|cli/test_(cases_kineto|odd_inputs|serving_ops|summary|platforms|kernel_categories|twice"
                  r"|communication|sheet_columns|reports|prepare|sweep_variance)$"
                  r"|property/test_(oracle|truth|unified"
                  r"|idle_causes|aten_ops)$|reference/test_(reference|coverage)$"),

@@ -116,7 +116,7 @@ class Books(Case):
         self.assertLess(path.stat().st_size, 8 << 20)
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         sheets = self.sheets(path)
-        self.assertRegex(sheets["S"], r"xl/s\.xml: more than the 1024 MB")
+        self.assertRegex(sheets["S"], r"xl/s\.xml: larger than the limit of 1024 MB")
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.assertLess(peak, max(before, 64 << 10))
 
