@@ -181,7 +181,9 @@ def metrics_tags():
 def host_names():
     kinds = ("synchronising", "graph_launch", "data_loading", "container", "python_code", "python_internal",
              "gradient_buckets", "framework_range", "autograd_thread", "launch",
-             "no_launch", "communication", "ordinary", "peer_copy")
+             "no_launch", "communication", "ordinary", "peer_copy", "waits_for_device", "waits_for_stream",
+             "blocking_copy", "allocation", "module_load", "implicit_wait", "event_record", "event_wait",
+             "worker_loading")
     table = rows("host_names", 3)
     no_duplicates("host_names", [tuple(r[:2]) for r in table])
     for pattern, kind, _ in table:
@@ -190,6 +192,20 @@ def host_names():
     lines = [f"\t{{ {text(p.lower())}, TW_HOST_{kind.upper()} }}," for p, kind, _ in table]
     return "const struct tw_host_name_kind tw_host_name_kinds[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_host_name_kind_count = {len(table)};\n"
+
+
+def delays():
+    names = ("launch", "stream", "event", "wait", "inferred", "sync", "host", "duration", "handover", "late", "fetch",
+             "fetch_waits", "depth")
+    table = rows("delays", 5)
+    no_duplicates("delays", [tuple(r[:2]) for r in table])
+    vendors = list(dict.fromkeys(r[0] for r in table))
+    value = {(r[0], r[1]): int(r[2]) for r in table}
+    if sorted(value) != sorted((v, n) for v in vendors for n in names):
+        sys.exit("data/delays.tsv: each vendor has each delay")
+    lines = [f"\t[TW_VENDOR_{v.upper()}] = {{ " + ", ".join(f".{n} = {value[v, n]}" for n in names) + " },"
+             for v in vendors]
+    return "const struct tw_delays tw_delays[] = {\n" + "\n".join(lines) + "\n};\n"
 
 
 def copy_directions():
@@ -484,7 +500,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, collective_ranks, host_names, copy_directions, nsys_numbers, dtypes,
+    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, collective_ranks, host_names, delays, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, limits, rules, analysis_categories, libraries, name_traits,
                   category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
                   compare_script, nsys_rules):

@@ -239,6 +239,15 @@ enum tw_host_kind {
 	TW_HOST_COMMUNICATION = 2048,
 	TW_HOST_ORDINARY = 4096,
 	TW_HOST_PEER_COPY = 8192,
+	TW_HOST_WAITS_FOR_DEVICE = 1 << 14,
+	TW_HOST_WAITS_FOR_STREAM = 1 << 15,
+	TW_HOST_BLOCKING_COPY = 1 << 16,
+	TW_HOST_ALLOCATION = 1 << 17,
+	TW_HOST_MODULE_LOAD = 1 << 18,
+	TW_HOST_IMPLICIT_WAIT = 1 << 19,
+	TW_HOST_EVENT_RECORD = 1 << 20,
+	TW_HOST_EVENT_WAIT = 1 << 21,
+	TW_HOST_WORKER_LOADING = 1 << 22,
 };
 
 struct tw_host_name_kind {
@@ -253,6 +262,19 @@ extern const size_t tw_host_name_kind_count;
 unsigned tw_host_kinds_of(const char *name, size_t len);
 /* Whether a call of this name gives work to the GPU. */
 bool tw_is_launch_name(const char *name, size_t len);
+
+/* Delays of the dependencies of a run where a recording shows none: data/delays.tsv. */
+enum tw_vendor { TW_VENDOR_NVIDIA, TW_VENDOR_AMD, TW_VENDORS };
+
+struct tw_delays {
+	int64_t launch, stream, event, wait, inferred, sync, host, duration, handover; /* ns */
+	int64_t late;	     /* ns: a start later than this after its launch has another cause */
+	int64_t fetch;	     /* ns: of a batch that is there */
+	int64_t fetch_waits; /* ns: a longer fetch waited for its worker */
+	uint32_t depth; /* launches that a stream takes before a call blocks, 0: no limit */
+};
+
+extern const struct tw_delays tw_delays[TW_VENDORS];
 
 enum tw_copy_direction { TW_COPY_D2H, TW_COPY_H2D, TW_COPY_D2D, TW_COPY_OTHER, TW_COPY_DIRECTIONS };
 

@@ -1,0 +1,283 @@
+/* Points of GPU work: its duration, its launch, the order of its stream, full queues. */
+#include "path/rank_build.h"
+
+#include "base/alloc.h"
+#include "base/ids.h"
+#include "base/search.h"
+#include "base/sort.h"
+
+/*
+ * The start of the call that launched a GPU event.  Where no call is recorded but the operation is,
+ * the start of the outermost one.
+ */
+static uint32_t launch_node(const struct tw_rank_build *b, uint64_t g)
+{
+	uint32_t node = b->d->gpu.launch[g];
+
+	while (node != TW_NONE && b->start_of[node] == TW_NO_POINT)
+		node = b->d->host.parent[node];
+	return node;
+}
+
+static void add_points(struct tw_rank_build *b)
+{
+	const struct tw_gpu *gpu = &b->d->gpu;
+	uint64_t g;
+
+	for (g = 0; g < gpu->count && !b->failed; g++) {
+		struct tw_path_point p = { .time_ns = gpu->start_ns[g],
+					   .label = gpu->event[g],
+					   .kind = TW_POINT_GPU };
+
+		if (gpu->bucket[g] == TW_COMMUNICATION)
+			p.flags |= TW_POINT_COMMUNICATION;
+		if (tw_class(b->d->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL)
+			p.flags |= TW_POINT_COPY;
+		b->points.at[2 * g] = p;
+		p.time_ns = gpu->end_ns[g];
+		p.kind++;
+		b->points.at[2 * g + 1] = p;
+		tw_add_edge(b, (uint32_t)(2 * g + 1), (uint32_t)(2 * g), TW_CAUSE_DURATION);
+	}
+}
+
+/* ---- launches */
+
+static uint64_t launch_key(const void *build, uint32_t gpu)
+{
+	const struct tw_rank_build *b = build;
+
+	return tw_sort_key(b->points.at[b->rank->launch[gpu]].time_ns);
+}
+
+/* A launch that ends up after its work is none: ids of another program. */
+static void find_launches(struct tw_rank_build *b)
+{
+	struct tw_path_rank *r = b->rank;
+	const struct tw_gpu *gpu = &b->d->gpu;
+	uint32_t g;
+
+	for (g = 0; g < r->gpu_count; g++) {
+		uint32_t node = launch_node(b, g);
+
+		if (node != TW_NONE && tw_node_start(b, node) > gpu->end_ns[g])
+			node = TW_NONE;
+		b->launch_node[g] = node;
+		r->launch[g] = node == TW_NONE ? TW_NO_POINT : b->start_of[node];
+		r->launch_end[g] = node == TW_NONE ? TW_NO_POINT : b->end_of[node];
+		r->queue[g] = gpu->queue[g];
+		if (r->launch[g] == TW_NO_POINT) {
+			r->notes.without_launch++;
+			continue;
+		}
+		r->launched[r->launched_count++] = g;
+		b->points.at[2 * g].flags |= TW_POINT_LAUNCHED;
+		b->points.at[2 * g + 1].flags |= TW_POINT_LAUNCHED;
+		b->points.at[r->launch[g]].flags |= TW_POINT_LAUNCHED;
+		b->points.at[r->launch_end[g]].flags |= TW_POINT_LAUNCHED;
+	}
+	b->failed |= tw_sort(r->launched, r->launched_count, launch_key, b, b->scratch);
+}
+
+static uint32_t step_of(const struct tw_rank_build *b, int64_t time_ns)
+{
+	const struct tw_events *e = &b->d->trace->events;
+	size_t i = TW_LOWER_BOUND(at, 0, b->rank->step_count,
+				  e->start_ns[b->steps[at]] <= time_ns);
+
+	return i && time_ns <= e->start_ns[b->steps[i - 1]] + e->dur_ns[b->steps[i - 1]] ?
+		       (uint32_t)i - 1 :
+		       UINT32_MAX;
+}
+
+static void find_steps(struct tw_rank_build *b)
+{
+	struct tw_path_rank *r = b->rank;
+	uint32_t g;
+
+	for (g = 0; g < r->gpu_count; g++)
+		r->step[g] = r->launch[g] == TW_NO_POINT ?
+				     -1 :
+				     (int32_t)step_of(b, b->points.at[r->launch[g]].time_ns);
+}
+
+/* ---- where launches lie: of a stream, and of another one */
+
+static void index_launches(struct tw_rank_build *b)
+{
+	const struct tw_path_rank *r = b->rank;
+	uint32_t i, q, *next;
+
+	b->launch_ns = tw_build_array(b, r->launched_count, sizeof(*b->launch_ns));
+	b->other = tw_build_array(b, r->launched_count, sizeof(*b->other));
+	b->by_queue = tw_build_array(b, r->launched_count, sizeof(*b->by_queue));
+	b->first_of_queue = tw_build_array(b, r->queue_count, sizeof(*b->first_of_queue));
+	next = tw_build_array(b, r->queue_count, sizeof(*next));
+	if (b->failed)
+		return;
+	for (i = 0; i < r->launched_count; i++) {
+		uint32_t g = r->launched[i];
+
+		b->launch_ns[i] = b->points.at[r->launch[g]].time_ns;
+		b->first_of_queue[r->queue[g] + 1]++;
+		b->other[i] = !i ? TW_NO_POINT :
+			      r->queue[r->launched[i - 1]] != r->queue[g] ? i - 1 :
+									    b->other[i - 1];
+	}
+	for (q = 0; q < r->queue_count; q++)
+		b->first_of_queue[q + 1] += b->first_of_queue[q];
+	for (q = 0; q < r->queue_count; q++)
+		next[q] = b->first_of_queue[q];
+	for (i = 0; i < r->launched_count; i++)
+		b->by_queue[next[r->queue[r->launched[i]]]++] = i;
+}
+
+uint32_t tw_launches_before(const struct tw_rank_build *b, int64_t time_ns)
+{
+	return (uint32_t)TW_LOWER_BOUND(at, 0, b->rank->launched_count,
+					b->launch_ns[at] < time_ns);
+}
+
+uint32_t tw_last_of_queue(const struct tw_rank_build *b, uint32_t queue, uint32_t before)
+{
+	uint32_t first = b->first_of_queue[queue];
+	size_t at_ = TW_LOWER_BOUND(at, first, b->first_of_queue[queue + 1],
+				    b->by_queue[at] < before);
+
+	return at_ == first ? TW_NO_POINT : b->by_queue[at_ - 1];
+}
+
+/* ---- causes of starts */
+
+/*
+ * Of a launch, such as that of a GPU graph, one event on each stream follows the launch; the
+ * others follow what is before them on the stream.
+ */
+static bool is_root(struct tw_ids *roots, struct tw_rank_build *b, uint32_t g)
+{
+	const struct tw_path_rank *r = b->rank;
+	int64_t key = (int64_t)r->launch[g] * r->queue_count + r->queue[g];
+
+	if (tw_ids_get(roots, key) != TW_IDS_NONE)
+		return false;
+	b->failed |= !tw_ids_put(roots, key, 0, b->scratch);
+	return true;
+}
+
+static void add_launch(struct tw_rank_build *b, struct tw_ids *roots, uint32_t g)
+{
+	struct tw_path_rank *r = b->rank;
+
+	if (r->launch[g] == TW_NO_POINT || !is_root(roots, b, g))
+		return;
+	if (b->points.at[r->launch[g]].time_ns <= b->points.at[2 * g].time_ns)
+		tw_add_edge(b, 2 * g, r->launch[g], TW_CAUSE_LAUNCH);
+	else
+		r->notes.before_launch++;
+}
+
+/*
+ * The work before on the stream, that which ends last.  With programmatic dependent launch work
+ * begins before that has ended, but not before it has begun.
+ */
+static void add_stream_order(struct tw_rank_build *b, uint32_t *last, uint32_t g)
+{
+	const struct tw_path_point *points = b->points.at;
+	uint32_t *before = &last[b->rank->queue[g]];
+
+	if (*before != TW_NO_POINT) {
+		tw_add_edge(b, 2 * g, 2 * *before + 1, TW_CAUSE_STREAM);
+		if (points[2 * *before + 1].time_ns > points[2 * g].time_ns) {
+			tw_add_edge(b, 2 * g, 2 * *before, TW_CAUSE_STREAM);
+			b->rank->notes.overlaps++;
+		}
+	}
+	if (*before == TW_NO_POINT || points[2 * *before + 1].time_ns <= points[2 * g + 1].time_ns)
+		*before = g;
+}
+
+/* A stream takes so many launches before a call blocks until the first of them has begun. */
+static void add_full_queues(struct tw_rank_build *b)
+{
+	const struct tw_path_rank *r = b->rank;
+	uint32_t depth = b->delays->depth, *nth, *places, g;
+
+	nth = tw_build_array(b, r->queue_count, sizeof(*nth));
+	places = tw_build_array(b, r->launched_count, sizeof(*places));
+	if (b->failed || !depth)
+		return;
+	for (g = 0; g < r->gpu_count && !b->failed; g++) {
+		uint32_t q = r->queue[g], n, first = b->first_of_queue[q], end;
+
+		if (r->launch[g] == TW_NO_POINT)
+			continue;
+		n = nth[q]++;
+		places[first + n] = g;
+		end = r->launch_end[g];
+		if (n >= depth && b->points.at[2 * places[first + n - depth]].time_ns <=
+					  b->points.at[end].time_ns)
+			tw_add_edge(b, end, 2 * places[first + n - depth], TW_CAUSE_QUEUE);
+	}
+}
+
+static void add_starts(struct tw_rank_build *b)
+{
+	uint32_t *last = tw_build_array(b, b->rank->queue_count, sizeof(*last)), q, g;
+	struct tw_ids roots = { 0 };
+
+	if (b->failed)
+		return;
+	for (q = 0; q < b->rank->queue_count; q++)
+		last[q] = TW_NO_POINT;
+	for (g = 0; g < b->rank->gpu_count && !b->failed; g++) {
+		add_launch(b, &roots, g);
+		add_stream_order(b, last, g);
+	}
+	tw_ids_release(&roots, b->scratch);
+}
+
+static int alloc_rank(struct tw_rank_build *b)
+{
+	struct tw_path_rank *r = b->rank;
+	size_t n = r->gpu_count + 1;
+
+	r->step = tw_alloc_array(b->allocator, n, sizeof(*r->step));
+	r->launch = tw_alloc_array(b->allocator, n, sizeof(*r->launch));
+	r->launch_end = tw_alloc_array(b->allocator, n, sizeof(*r->launch_end));
+	r->queue = tw_alloc_array(b->allocator, n, sizeof(*r->queue));
+	r->launched = tw_alloc_array(b->allocator, n, sizeof(*r->launched));
+	r->device = tw_alloc_array(b->allocator, (size_t)r->queue_count + 1, sizeof(*r->device));
+	b->launch_node = tw_build_array(b, n, sizeof(*b->launch_node));
+	return r->step && r->launch && r->launch_end && r->queue && r->launched && r->device ? 0 : -1;
+}
+
+static void number_devices(struct tw_rank_build *b)
+{
+	const struct tw_queue *queues = b->d->gpu.queues;
+	struct tw_path_rank *r = b->rank;
+	uint32_t q;
+
+	for (q = 0; q < r->queue_count; q++) {
+		r->device_count += !q || queues[q].device != queues[q - 1].device;
+		r->device[q] = r->device_count - 1;
+	}
+}
+
+void tw_gpu_points(struct tw_rank_build *b)
+{
+	b->failed |= alloc_rank(b);
+	if (!b->failed) {
+		number_devices(b);
+		add_points(b);
+	}
+	if (!b->failed)
+		find_launches(b);
+	if (b->failed)
+		return;
+	find_steps(b);
+	index_launches(b);
+	if (!b->failed)
+		add_starts(b);
+	if (!b->failed)
+		add_full_queues(b);
+}

@@ -1,0 +1,343 @@
+/* Points of the host: calls, outermost operations, fetches, steps; what a thread does in order. */
+#include "path/rank_build.h"
+
+#include "base/median.h"
+#include "base/sort.h"
+
+#include <string.h>
+
+static const char step_prefix[] = "ProfilerStep";
+
+void *tw_build_array(struct tw_rank_build *b, size_t count, size_t size)
+{
+	void *array = tw_alloc_array(b->scratch, count + 1, size);
+
+	b->failed |= !array;
+	return array;
+}
+
+unsigned tw_build_kinds(struct tw_rank_build *b, uint32_t text)
+{
+	enum { ASKED = 1u << 31 };
+	const struct tw_pool_entry *name = &b->d->trace->texts.entries[text];
+
+	if (!b->kinds[text])
+		b->kinds[text] = tw_host_kinds_of(name->ptr, name->len) | ASKED;
+	return b->kinds[text] & ~ASKED;
+}
+
+void tw_add_edge(struct tw_rank_build *b, uint32_t point, uint32_t from, enum tw_cause code)
+{
+	struct tw_path_edge edge = { point, from, code };
+
+	b->failed |= !TW_LIST_ADD(&b->edges, &edge, b->scratch);
+}
+
+/* ---- what has points: events of the host, of one thread at a time */
+
+struct item {
+	int64_t start_ns, end_ns;
+	uint32_t event, node; /* node TW_NONE: an annotation */
+	unsigned kind;	      /* enum tw_point_kind */
+};
+
+struct walk {
+	struct tw_rank_build *b;
+	TW_LIST(struct item) items; /* of the thread, in order */
+	TW_LIST(uint32_t) open;	    /* a stack of them */
+	TW_LIST(uint32_t) seq;	    /* 2 x item + (end ? 1 : 0), in order of time */
+	uint32_t *annotations;	    /* events, by track, then start, the longest first */
+	uint32_t annotation_count, next;
+	uint32_t loading; /* ranges of data loading that are open */
+	TW_LIST(int64_t) fetches; /* durations of those that did not wait */
+};
+
+static bool is_step(const struct trawl_trace *trace, uint32_t event)
+{
+	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[event]];
+
+	return name->len >= sizeof(step_prefix) - 1 &&
+	       !memcmp(name->ptr, step_prefix, sizeof(step_prefix) - 1);
+}
+
+static bool is_annotation(struct tw_rank_build *b, uint64_t i)
+{
+	const struct trawl_trace *trace = b->d->trace;
+
+	return trace->events.phase[i] == 'X' && tw_class(trace, i) == TRAWL_CLASS_ANNOTATION &&
+	       (is_step(trace, (uint32_t)i) ||
+		tw_build_kinds(b, trace->events.name[i]) & TW_HOST_DATA_LOADING);
+}
+
+static uint64_t track_key(const void *events, uint32_t event)
+{
+	return ((const struct tw_events *)events)->track[event];
+}
+
+static uint64_t shorter_key(const void *events, uint32_t event)
+{
+	return ~(uint64_t)((const struct tw_events *)events)->dur_ns[event];
+}
+
+static void list_annotations(struct walk *w)
+{
+	struct tw_rank_build *b = w->b;
+	const struct tw_events *events = &b->d->trace->events;
+	uint64_t i, n = 0;
+
+	for (i = 0; i < events->count; i++)
+		n += is_annotation(b, i);
+	w->annotations = tw_build_array(b, n, sizeof(*w->annotations));
+	b->steps = tw_build_array(b, n, sizeof(*b->steps));
+	if (b->failed)
+		return;
+	for (i = 0; i < events->count && w->annotation_count < n; i++)
+		if (is_annotation(b, i))
+			w->annotations[w->annotation_count++] = (uint32_t)i;
+	b->failed |= tw_sort(w->annotations, n, shorter_key, events, b->scratch) ||
+		     tw_sort(w->annotations, n, tw_events_start_key, events, b->scratch);
+	for (i = 0; i < n && !b->failed; i++)
+		if (is_step(b->d->trace, w->annotations[i]))
+			b->steps[b->rank->step_count++] = w->annotations[i];
+	b->failed |= tw_sort(w->annotations, n, track_key, events, b->scratch);
+}
+
+static void add_item(struct walk *w, const struct item *item)
+{
+	w->b->failed |= !TW_LIST_ADD(&w->items, item, w->b->scratch);
+}
+
+/* Annotations of a track that begin before a node, or with it, as they hold it. */
+static void add_annotations(struct walk *w, uint32_t track, int64_t until_ns)
+{
+	const struct trawl_trace *trace = w->b->d->trace;
+	const struct tw_events *e = &trace->events;
+
+	for (; w->next < w->annotation_count; w->next++) {
+		uint32_t event = w->annotations[w->next];
+
+		if (e->track[event] > track ||
+		    (e->track[event] == track && e->start_ns[event] > until_ns))
+			return;
+		if (e->track[event] == track)
+			add_item(w, &(struct item){ e->start_ns[event],
+						    e->start_ns[event] + e->dur_ns[event], event,
+						    TW_NONE,
+						    is_step(trace, event) ? TW_POINT_STEP :
+									    TW_POINT_LOADER });
+	}
+}
+
+/* ---- their starts and ends in order */
+
+static void put(struct walk *w, uint32_t item, bool end)
+{
+	uint32_t entry = 2 * item + end;
+
+	w->b->failed |= !TW_LIST_ADD(&w->seq, &entry, w->b->scratch);
+}
+
+static void close_until(struct walk *w, int64_t time_ns)
+{
+	while (w->open.count &&
+	       w->items.at[w->open.at[w->open.count - 1]].end_ns <= time_ns)
+		put(w, w->open.at[--w->open.count], true);
+}
+
+static uint64_t entry_key(const void *items, uint32_t entry)
+{
+	const struct item *item = (const struct item *)items + entry / 2;
+
+	return tw_sort_key(entry & 1 ? item->end_ns : item->start_ns);
+}
+
+static void order_items(struct walk *w)
+{
+	uint32_t i;
+
+	w->seq.count = w->open.count = 0;
+	for (i = 0; i < w->items.count && !w->b->failed; i++) {
+		close_until(w, w->items.at[i].start_ns);
+		put(w, i, false);
+		w->b->failed |= !TW_LIST_ADD(&w->open, &i, w->b->scratch);
+	}
+	close_until(w, INT64_MAX);
+	if (!w->b->failed)
+		w->b->failed |= tw_sort(w->seq.at, w->seq.count, entry_key, w->items.at,
+					w->b->scratch);
+}
+
+static unsigned flags_of(struct walk *w, const struct item *item, bool end)
+{
+	unsigned kinds = tw_build_kinds(w->b, w->b->d->trace->events.name[item->event]), flags = 0;
+
+	if (item->kind == TW_POINT_CALL && kinds & TW_HOST_ALLOCATION)
+		flags |= TW_POINT_IS_ALLOCATION;
+	if (item->kind == TW_POINT_CALL && kinds & (TW_HOST_WAITS_FOR_DEVICE | TW_HOST_WAITS_FOR_STREAM))
+		flags |= TW_POINT_WAITS;
+	if (end && item->kind == TW_POINT_OP)
+		flags |= TW_POINT_IN_OP;
+	if (item->node != TW_NONE && w->b->in_op[item->node])
+		flags |= TW_POINT_IN_OP;
+	/* The start of a fetch is not in it. */
+	if (w->loading)
+		flags |= TW_POINT_IN_LOADER;
+	return flags;
+}
+
+static bool waits_for_workers(struct walk *w, const struct item *item, bool end)
+{
+	return end && tw_build_kinds(w->b, w->b->d->trace->events.name[item->event]) &
+			      TW_HOST_WORKER_LOADING;
+}
+
+/* The end of a fetch: not before the batch before, whose worker went on meanwhile. */
+static void add_batch(struct walk *w, uint32_t point, const struct item *item, uint32_t *last)
+{
+	int64_t took_ns = item->end_ns - item->start_ns;
+
+	if (took_ns <= w->b->delays->fetch_waits) {
+		w->b->failed |= !TW_LIST_ADD(&w->fetches, &took_ns, w->b->scratch);
+	} else if (*last != TW_NO_POINT) {
+		tw_add_edge(w->b, point, *last, TW_CAUSE_BATCH);
+		w->b->points.at[point].flags |= TW_POINT_FETCH;
+	}
+	*last = point;
+}
+
+static uint32_t add_point(struct walk *w, const struct item *item, bool end)
+{
+	struct tw_rank_build *b = w->b;
+	uint32_t number = (uint32_t)b->points.count;
+	struct tw_path_point point = {
+		.time_ns = end ? item->end_ns : item->start_ns,
+		.label = item->event,
+		.kind = (uint8_t)(item->kind + end),
+		.flags = (uint8_t)flags_of(w, item, end),
+	};
+
+	b->failed |= !TW_LIST_ADD(&b->points, &point, b->scratch);
+	if (item->node != TW_NONE)
+		(end ? b->end_of : b->start_of)[item->node] = number;
+	return number;
+}
+
+/* A call with nothing inside lasts by itself; all else follows what the thread did before. */
+static enum tw_cause cause_of(const struct walk *w, size_t place)
+{
+	uint32_t entry = w->seq.at[place];
+
+	return entry & 1 && w->seq.at[place - 1] == entry - 1 &&
+			       w->items.at[entry / 2].kind == TW_POINT_CALL ?
+		       TW_CAUSE_DURATION :
+		       TW_CAUSE_HOST;
+}
+
+static void add_thread(struct walk *w, uint32_t track)
+{
+	struct tw_rank_build *b = w->b;
+	struct tw_path_thread *thread = &b->rank->threads[b->rank->thread_count];
+	uint32_t first = (uint32_t)b->points.count, last_fetch = TW_NO_POINT, point;
+	size_t i;
+
+	w->loading = 0;
+	order_items(w);
+	for (i = 0; i < w->seq.count && !b->failed; i++) {
+		const struct item *item = &w->items.at[w->seq.at[i] / 2];
+		bool end = w->seq.at[i] & 1;
+
+		point = add_point(w, item, end);
+		if (b->failed)
+			return;
+		if (item->kind == TW_POINT_LOADER)
+			w->loading += end ? -1u : 1;
+		if (i)
+			tw_add_edge(b, point, point - 1, cause_of(w, i));
+		if (waits_for_workers(w, item, end))
+			add_batch(w, point, item, &last_fetch);
+	}
+	if (!w->seq.count)
+		return;
+	*thread = (struct tw_path_thread){ track, first, (uint32_t)b->points.count - first };
+	b->rank->thread_count++;
+}
+
+static bool is_own(struct tw_rank_build *b, uint32_t node)
+{
+	enum trawl_class class = tw_node_class(b->d, node);
+
+	return tw_class_is_launch(class) || (class == TRAWL_CLASS_CPU_OP && !b->in_op[node]);
+}
+
+static void mark_in_op(struct tw_rank_build *b)
+{
+	const struct tw_host *host = &b->d->host;
+	uint32_t i;
+
+	for (i = 0; i < host->count; i++) {
+		uint32_t parent = host->parent[i];
+
+		b->start_of[i] = b->end_of[i] = TW_NO_POINT;
+		b->in_op[i] = parent != TW_NONE &&
+			      (b->in_op[parent] || tw_node_class(b->d, parent) == TRAWL_CLASS_CPU_OP);
+	}
+}
+
+/* The next thread with nodes or annotations, UINT32_MAX: none is left. */
+static uint32_t next_track(const struct walk *w, uint32_t node)
+{
+	const struct tw_derived *d = w->b->d;
+	uint32_t a = node < d->host.count ? tw_node_track(w->b, node) : UINT32_MAX;
+	uint32_t b = w->next < w->annotation_count ?
+			     d->trace->events.track[w->annotations[w->next]] :
+			     UINT32_MAX;
+
+	return a < b ? a : b;
+}
+
+static void walk_threads(struct walk *w)
+{
+	struct tw_rank_build *b = w->b;
+	const struct tw_host *host = &b->d->host;
+	uint32_t node = 0, track;
+
+	while (!b->failed && (track = next_track(w, node)) != UINT32_MAX) {
+		w->items.count = 0;
+		for (; node < host->count && tw_node_track(b, node) == track; node++) {
+			if (!is_own(b, node))
+				continue;
+			add_annotations(w, track, tw_node_start(b, node));
+			add_item(w, &(struct item){ tw_node_start(b, node), tw_node_end(b, node),
+						    host->event[node], node,
+						    tw_node_class(b->d, node) == TRAWL_CLASS_CPU_OP ?
+							    TW_POINT_OP :
+							    TW_POINT_CALL });
+		}
+		add_annotations(w, track, INT64_MAX);
+		add_thread(w, track);
+	}
+}
+
+void tw_host_points(struct tw_rank_build *b)
+{
+	const struct trawl_trace *trace = b->d->trace;
+	struct walk w = { .b = b };
+	uint32_t nodes = (uint32_t)b->d->host.count;
+
+	b->kinds = tw_build_array(b, trace->texts.count, sizeof(*b->kinds));
+	b->start_of = tw_build_array(b, nodes, sizeof(*b->start_of));
+	b->end_of = tw_build_array(b, nodes, sizeof(*b->end_of));
+	b->in_op = tw_build_array(b, nodes, 1);
+	b->rank->thread_room = trace->track_count + 1;
+	b->rank->threads = tw_alloc_array(b->allocator, b->rank->thread_room,
+					  sizeof(*b->rank->threads));
+	b->failed |= !b->rank->threads;
+	if (b->failed)
+		return;
+	mark_in_op(b);
+	list_annotations(&w);
+	walk_threads(&w);
+	b->rank->fetch_ns = w.fetches.count ?
+				    tw_middle_of(w.fetches.at, w.fetches.count).lower :
+				    b->delays->fetch;
+}

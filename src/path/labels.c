@@ -1,0 +1,177 @@
+/* What points are called, in texts of the rank's own: the trace may go. */
+#include "path/rank_build.h"
+
+#include "analysis/groups.h"
+#include "base/alloc.h"
+#include "text/str.h"
+
+#include <string.h>
+
+struct labels {
+	struct tw_rank_build *b;
+	struct tw_groups distinct; /* struct tw_path_label */
+	uint32_t *kept;		   /* by text id of the trace: id of the rank's, 0: not asked yet */
+	uint32_t *tracks;	   /* by track of the trace: id of the rank's */
+	uint32_t *op;		   /* by host node: the outermost operation that it is in, or is */
+	bool several_devices;
+};
+
+static uint32_t keep(struct labels *l, uint32_t text)
+{
+	const struct tw_pool_entry *entry = &l->b->d->trace->texts.entries[text];
+
+	if (text && !l->kept[text])
+		l->kept[text] = tw_pool_intern(&l->b->rank->texts, entry->ptr, entry->len);
+	return l->kept[text];
+}
+
+static void add_code(const struct trawl_trace *trace, struct tw_str *out, const char *what,
+		     tw_code code)
+{
+	char buffer[24];
+	size_t len;
+	const char *text = code == TW_CODE_NONE ? NULL : tw_code_text(trace, code, buffer, &len);
+
+	if (!text)
+		return;
+	tw_str_addf(out, "%s%s ", out->len ? " " : "", what);
+	tw_str_add(out, text, len);
+}
+
+/* "stream 7", "device 1 stream 7" where there are several devices, "thread 4242". */
+static uint32_t track_of(struct labels *l, uint32_t track)
+{
+	const struct trawl_trace *trace = l->b->d->trace;
+	const struct tw_track *t = &trace->tracks[track];
+	struct tw_str out;
+
+	if (l->tracks[track])
+		return l->tracks[track];
+	tw_str_init(&out, l->b->scratch);
+	if (t->stream != TW_CODE_NONE && l->several_devices)
+		add_code(trace, &out, "device", t->device);
+	if (t->stream != TW_CODE_NONE)
+		add_code(trace, &out, "stream", t->stream);
+	else
+		add_code(trace, &out, "thread", t->tid);
+	l->tracks[track] = tw_pool_intern(&l->b->rank->texts, out.ptr ? out.ptr : "", out.len);
+	l->b->failed |= out.failed;
+	tw_str_release(&out);
+	return l->tracks[track];
+}
+
+static uint32_t shapes_of(struct labels *l, uint32_t event)
+{
+	struct trawl_argument arg;
+
+	return trawl_event_argument(l->b->d->trace, event, TW_KEY_input_dims, &arg) &&
+			       arg.kind == TRAWL_VALUE_JSON ?
+		       keep(l, arg.text) :
+		       0;
+}
+
+/* Shapes are those of GPU work alone. */
+static uint32_t label(struct labels *l, uint32_t event, uint32_t operation, bool gpu)
+{
+	const struct tw_events *e = &l->b->d->trace->events;
+	struct tw_path_label label = { .name = keep(l, e->name[event]),
+				       .track = track_of(l, e->track[event]) };
+
+	if (operation != TW_NONE) {
+		uint32_t of = l->b->d->host.event[operation];
+
+		label.operation = keep(l, e->name[of]);
+		label.shapes = gpu ? shapes_of(l, of) : 0;
+	}
+	return tw_groups_add(&l->distinct, &label);
+}
+
+static void find_outermost(struct labels *l)
+{
+	const struct tw_derived *d = l->b->d;
+	uint32_t i;
+
+	for (i = 0; i < d->host.count; i++) {
+		uint32_t parent = d->host.parent[i], above = parent == TW_NONE ? TW_NONE :
+										 l->op[parent];
+
+		l->op[i] = above != TW_NONE			      ? above :
+			   tw_node_class(d, i) == TRAWL_CLASS_CPU_OP ? i :
+								       TW_NONE;
+	}
+}
+
+static void label_gpu(struct labels *l)
+{
+	struct tw_rank_build *b = l->b;
+	uint32_t g;
+
+	for (g = 0; g < b->rank->gpu_count; g++) {
+		uint32_t node = b->launch_node[g];
+
+		b->points.at[2 * g].label = b->points.at[2 * g + 1].label =
+			label(l, b->d->gpu.event[g],
+			      node == TW_NONE ? TW_NONE :
+						(uint32_t)tw_launching_op(b->d, node, true),
+			      true);
+	}
+}
+
+static void label_nodes(struct labels *l)
+{
+	struct tw_rank_build *b = l->b;
+	const struct tw_host *host = &b->d->host;
+	uint32_t i, of;
+
+	for (i = 0; i < host->count; i++) {
+		if (b->start_of[i] == TW_NO_POINT)
+			continue;
+		of = label(l, host->event[i], l->op[i], false);
+		b->points.at[b->start_of[i]].label = b->points.at[b->end_of[i]].label = of;
+	}
+}
+
+/* Points of annotations have their events as labels so far. */
+static void label_annotations(struct labels *l)
+{
+	struct tw_rank_build *b = l->b;
+	size_t i;
+
+	for (i = 2 * (size_t)b->rank->gpu_count; i < b->points.count; i++)
+		if (tw_kind_of(&b->points.at[i]) >= TW_POINT_LOADER)
+			b->points.at[i].label = label(l, b->points.at[i].label, TW_NONE, false);
+}
+
+static void take(struct labels *l)
+{
+	struct tw_path_rank *r = l->b->rank;
+	uint32_t i;
+
+	r->label_count = l->distinct.count;
+	r->labels = tw_alloc_array(l->b->allocator, r->label_count + 1, sizeof(*r->labels));
+	l->b->failed |= !r->labels || r->texts.failed || l->distinct.failed;
+	for (i = 0; i < r->label_count && !l->b->failed; i++)
+		memcpy(&r->labels[i], tw_groups_key(&l->distinct, i), sizeof(*r->labels));
+}
+
+void tw_path_labels(struct tw_rank_build *b)
+{
+	struct labels l = { .b = b };
+	const struct tw_gpu *gpu = &b->d->gpu;
+
+	tw_groups_init(&l.distinct, sizeof(struct tw_path_label), b->scratch);
+	l.kept = tw_build_array(b, b->d->trace->texts.count, sizeof(*l.kept));
+	l.tracks = tw_build_array(b, b->d->trace->track_count, sizeof(*l.tracks));
+	l.op = tw_build_array(b, b->d->host.count, sizeof(*l.op));
+	l.several_devices = gpu->queue_count &&
+			    gpu->queues[0].device != gpu->queues[gpu->queue_count - 1].device;
+	b->failed |= tw_pool_init(&b->rank->texts, b->allocator) != 0;
+	if (!b->failed) {
+		find_outermost(&l);
+		label_gpu(&l);
+		label_nodes(&l);
+		label_annotations(&l);
+		take(&l);
+	}
+	tw_groups_release(&l.distinct);
+}

@@ -1,0 +1,120 @@
+/* One rank's part of the graph: the steps that make it, and its causes in order of point. */
+#define _GNU_SOURCE
+#include "path/rank_build.h"
+
+#include "base/alloc.h"
+#include "base/scope.h"
+
+#include <string.h>
+
+#define FREE(a, array, count) tw_free(a, array, ((size_t)(count) + 1) * sizeof(*(array)))
+
+/* AMD's runtime, by the device or the calls. */
+static enum tw_vendor vendor_of(const struct tw_derived *d)
+{
+	enum { CALLS = 200 };
+	uint64_t i;
+
+	if (strcasestr(d->trace->device_name, "amd"))
+		return TW_VENDOR_AMD;
+	for (i = 0; i < d->host.call_count && i < CALLS; i++) {
+		uint32_t name = d->trace->events.name[d->host.event[d->host.call[i]]];
+
+		if (!strncmp(d->trace->texts.entries[name].ptr, "hip", 3))
+			return TW_VENDOR_AMD;
+	}
+	return TW_VENDOR_NVIDIA;
+}
+
+/* Edges by point, in their order. */
+static void sort_edges(struct tw_rank_build *b, struct tw_path_part *part)
+{
+	const struct trawl_allocator *a = b->allocator;
+	size_t n = b->edges.count, count = b->points.count, i;
+	uint32_t *next = tw_build_array(b, count, sizeof(*next));
+
+	part->from = tw_alloc_array(a, n + 1, sizeof(*part->from));
+	part->code = tw_alloc_array(a, n + 1, sizeof(*part->code));
+	part->points = tw_alloc_array(a, count + 1, sizeof(*part->points));
+	b->failed |= !part->from || !part->code || !part->points;
+	if (b->failed)
+		return;
+	memcpy(part->points, b->points.at, count * sizeof(*part->points));
+	part->cause_count = (uint32_t)n;
+	for (i = 0; i < n; i++)
+		part->points[b->edges.at[i].point + 1].causes++;
+	for (i = 0; i < count; i++) {
+		next[i] = part->points[i].causes;
+		part->points[i + 1].causes += part->points[i].causes;
+	}
+	for (i = 0; i < n; i++) {
+		uint32_t at = next[b->edges.at[i].point]++;
+
+		part->from[at] = b->edges.at[i].from;
+		part->code[at] = (uint8_t)b->edges.at[i].code;
+	}
+}
+
+static void reserve_gpu_points(struct tw_rank_build *b)
+{
+	const struct tw_path_point none = { 0 };
+	size_t i, n = 2 * (size_t)b->rank->gpu_count;
+
+	for (i = 0; i < n && !b->failed; i++)
+		b->failed |= !TW_LIST_ADD(&b->points, &none, b->scratch);
+}
+
+int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
+		       const struct trawl_allocator *allocator)
+{
+	struct tw_scope scope;
+	struct tw_rank_build b = { .d = derived,
+				   .scratch = &scope.allocator,
+				   .allocator = allocator,
+				   .rank = &part->rank };
+
+	*part = (struct tw_path_part){ .allocator = allocator };
+	tw_scope_begin(&scope, allocator);
+	part->rank.rank = derived->trace->rank;
+	part->rank.vendor = vendor_of(derived);
+	part->rank.gpu_count = (uint32_t)derived->gpu.count;
+	part->rank.queue_count = derived->gpu.queue_count;
+	b.delays = &tw_delays[part->rank.vendor];
+	static void (*const steps[])(struct tw_rank_build *b) = {
+		reserve_gpu_points, tw_host_points, tw_gpu_points, tw_hand_overs, tw_stream_waits,
+		tw_late_starts,	    tw_syncs,	    tw_path_labels,
+	};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !b.failed; i++)
+		steps[i](&b);
+	part->rank.count = (uint32_t)b.points.count;
+	if (!b.failed)
+		sort_edges(&b, part);
+	tw_scope_end(&scope);
+	return b.failed ? TRAWL_ENOMEM : 0;
+}
+
+void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocator *a)
+{
+	FREE(a, rank->step, rank->gpu_count);
+	FREE(a, rank->launch, rank->gpu_count);
+	FREE(a, rank->launch_end, rank->gpu_count);
+	FREE(a, rank->queue, rank->gpu_count);
+	FREE(a, rank->launched, rank->gpu_count);
+	FREE(a, rank->device, rank->queue_count);
+	FREE(a, rank->labels, rank->label_count);
+	tw_free(a, rank->threads, rank->thread_room * sizeof(*rank->threads));
+	tw_pool_release(&rank->texts);
+	memset(rank, 0, sizeof(*rank));
+}
+
+void tw_path_part_release(struct tw_path_part *part)
+{
+	if (!part->allocator)
+		return;
+	FREE(part->allocator, part->points, part->rank.count);
+	FREE(part->allocator, part->from, part->cause_count);
+	FREE(part->allocator, part->code, part->cause_count);
+	tw_path_rank_release(&part->rank, part->allocator);
+	memset(part, 0, sizeof(*part));
+}

@@ -1,0 +1,473 @@
+#include "path/scenario.h"
+
+#include "base/alloc.h"
+#include "base/search.h"
+#include "base/sort.h"
+
+#include <math.h>
+#include <string.h>
+
+void tw_scenario_init(struct tw_scenario *s, const struct tw_path *path,
+		      const struct trawl_allocator *allocator)
+{
+	*s = (struct tw_scenario){ .path = path, .allocator = allocator };
+}
+
+static size_t touched_bytes(const struct tw_path *path)
+{
+	return ((size_t)path->point_count / 64 + 1) * sizeof(uint64_t);
+}
+
+void tw_scenario_release(struct tw_scenario *s)
+{
+	tw_ids_release(&s->by_cause, s->allocator);
+	TW_LIST_FREE(&s->edits, s->allocator);
+	TW_LIST_FREE(&s->added, s->allocator);
+	TW_LIST_FREE(&s->removed, s->allocator);
+	tw_free(s->allocator, s->touched, touched_bytes(s->path));
+	s->touched = NULL;
+}
+
+static void touch(struct tw_scenario *s, uint32_t point)
+{
+	if (!s->touched)
+		s->touched = tw_alloc_array(s->allocator, touched_bytes(s->path), 1);
+	if (s->touched)
+		s->touched[point / 64] |= (uint64_t)1 << point % 64;
+	else
+		s->failed = true;
+}
+
+static struct tw_scenario_edit *edit_of(const struct tw_scenario *s, uint32_t cause)
+{
+	uint32_t at = tw_ids_get(&s->by_cause, cause);
+
+	return at == TW_IDS_NONE ? NULL : &s->edits.at[at];
+}
+
+int64_t tw_scenario_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause)
+{
+	const struct tw_scenario_edit *edit = edit_of(s, cause);
+
+	return edit ? edit->delay_ns : tw_path_delay(s->path, point, cause);
+}
+
+/* The edit of a cause, NULL: out of memory. */
+static struct tw_scenario_edit *make_edit(struct tw_scenario *s, uint32_t point, uint32_t cause)
+{
+	struct tw_scenario_edit edit = { cause, tw_path_delay(s->path, point, cause), 0 };
+	struct tw_scenario_edit *found = edit_of(s, cause);
+
+	if (found)
+		return found;
+	touch(s, point);
+	if (!tw_ids_put(&s->by_cause, cause, (uint32_t)s->edits.count, s->allocator) ||
+	    !TW_LIST_ADD(&s->edits, &edit, s->allocator)) {
+		s->failed = true;
+		return NULL;
+	}
+	return &s->edits.at[s->edits.count - 1];
+}
+
+void tw_scenario_set(struct tw_scenario *s, uint32_t point, uint32_t cause, int64_t delay_ns)
+{
+	struct tw_scenario_edit *edit;
+
+	if (s->path->from[cause] == TW_NO_POINT)
+		return;
+	edit = make_edit(s, point, cause);
+	if (edit)
+		edit->delay_ns = delay_ns;
+}
+
+void tw_scenario_cut(struct tw_scenario *s, uint32_t point, uint32_t cause)
+{
+	tw_scenario_set(s, point, cause, TW_CUT);
+}
+
+void tw_scenario_add(struct tw_scenario *s, uint32_t point, uint32_t from, int64_t delay_ns)
+{
+	struct tw_scenario_cause cause = { point, from, delay_ns };
+
+	touch(s, point);
+	s->failed |= !TW_LIST_ADD(&s->added, &cause, s->allocator);
+}
+
+void tw_scenario_duration(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
+			  double ns)
+{
+	uint32_t end = tw_gpu_end(rank, gpu), cause;
+
+	for (cause = s->path->points[end].causes; cause < s->path->points[end + 1].causes; cause++)
+		tw_scenario_set(s, end, cause, (int64_t)floor(ns + 0.5));
+}
+
+void tw_scenario_remove(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu)
+{
+	uint32_t start = tw_gpu_start(rank, gpu), cause;
+	int64_t delay;
+
+	s->failed |= !TW_LIST_ADD(&s->removed, &start, s->allocator);
+	tw_scenario_duration(s, rank, gpu, 0);
+	for (cause = s->path->points[start].causes; cause < s->path->points[start + 1].causes;
+	     cause++) {
+		delay = tw_scenario_delay(s, start, cause);
+		if (delay > 0)
+			tw_scenario_set(s, start, cause, 0);
+	}
+}
+
+/* ---- time of the host */
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+struct freed {
+	int64_t from_ns, to_ns, left_ns; /* left: of what is kept */
+};
+
+/* The part of a step of the thread that lies in the range is gone. */
+static void shorten(struct tw_scenario *s, uint32_t point, uint32_t cause, struct freed *f)
+{
+	const struct tw_path_point *points = s->path->points;
+	int64_t begin = points[s->path->from[cause]].time_ns, end = points[point].time_ns;
+	struct tw_scenario_edit *edit = make_edit(s, point, cause);
+
+	if (!edit || edit->delay_ns == TW_CUT)
+		return;
+	edit->removed_ns += max64(0, min64(f->to_ns, end) - max64(f->from_ns, begin));
+	edit->delay_ns = min64(edit->delay_ns, max64(0, end - begin - edit->removed_ns));
+	if (end >= f->to_ns) {
+		edit->delay_ns += f->left_ns;
+		f->left_ns = 0;
+	}
+}
+
+static bool is_wait(enum tw_cause code)
+{
+	return code == TW_CAUSE_SYNC || code == TW_CAUSE_BATCH || code == TW_CAUSE_QUEUE;
+}
+
+/* The start of what ends at a point: the same label, nearest before it on the thread. */
+static int64_t begin_of(const struct tw_path *path, const struct tw_path_thread *thread,
+			uint32_t point)
+{
+	const struct tw_path_point *p = &path->points[point];
+	uint32_t depth = 0, at;
+
+	if (!tw_is_end(p))
+		return p->time_ns;
+	for (at = point; at-- > thread->first;) {
+		const struct tw_path_point *q = &path->points[at];
+
+		if (q->label != p->label || tw_kind_of(q) != tw_kind_of(p))
+			continue;
+		if (tw_is_end(q))
+			depth++;
+		else if (!depth--)
+			return q->time_ns;
+	}
+	return INT64_MIN;
+}
+
+void tw_scenario_free_host(struct tw_scenario *s, const struct tw_path_thread *thread,
+			   int64_t from_ns, int64_t to_ns, int64_t keep_ns)
+{
+	const struct tw_path *path = s->path;
+	const struct tw_path_point *points = path->points;
+	struct freed f = { from_ns, to_ns, keep_ns };
+	uint32_t end = thread->first + thread->count, p, cause;
+
+	p = (uint32_t)TW_LOWER_BOUND(at, thread->first, end, points[at].time_ns <= from_ns);
+	for (; p < end && (p == thread->first || points[p - 1].time_ns < to_ns); p++)
+		for (cause = points[p].causes; cause < points[p + 1].causes; cause++) {
+			enum tw_cause code = tw_path_code(path, cause);
+
+			if (path->from[cause] == TW_NO_POINT)
+				continue;
+			if ((code == TW_CAUSE_HOST || code == TW_CAUSE_DURATION) &&
+			    p > thread->first && path->from[cause] == p - 1)
+				shorten(s, p, cause, &f);
+			else if (is_wait(code) && points[p].time_ns <= to_ns &&
+				 begin_of(path, thread, p) >= from_ns)
+				tw_scenario_cut(s, p, cause);
+		}
+}
+
+void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more)
+{
+	size_t i;
+
+	for (i = 0; i < more->edits.count; i++) {
+		const struct tw_scenario_edit *e = &more->edits.at[i];
+		const struct tw_scenario_edit *have = edit_of(s, e->cause);
+		uint32_t point = (uint32_t)TW_LOWER_BOUND(at, 0, s->path->point_count,
+							  s->path->points[at + 1].causes <=
+								  e->cause);
+
+		if (!have || e->delay_ns < have->delay_ns)
+			tw_scenario_set(s, point, e->cause, e->delay_ns);
+	}
+	for (i = 0; i < more->added.count; i++)
+		tw_scenario_add(s, more->added.at[i].point, more->added.at[i].from,
+				more->added.at[i].delay_ns);
+	s->failed |= !TW_LIST_JOIN(&s->removed, &more->removed, s->allocator);
+}
+
+/* ---- queues: work that is gone fills none */
+
+static bool has_queues(const struct tw_path *path)
+{
+	uint32_t i;
+
+	for (i = 0; i < path->cause_count; i++)
+		if (path->from[i] != TW_NO_POINT && tw_path_code(path, i) == TW_CAUSE_QUEUE)
+			return true;
+	return false;
+}
+
+static void cut_queues(struct tw_scenario *s)
+{
+	uint32_t p, cause;
+
+	for (p = 0; p < s->path->first_hub; p++)
+		for (cause = s->path->points[p].causes; cause < s->path->points[p + 1].causes;
+		     cause++)
+			if (tw_path_code(s->path, cause) == TW_CAUSE_QUEUE)
+				tw_scenario_cut(s, p, cause);
+}
+
+/* Launches of each stream that are left, and how many: as gpu_points.c does with all. */
+static void queue_anew(struct tw_scenario *s, const struct tw_path_rank *r, const uint8_t *gone)
+{
+	const struct tw_path_point *points = s->path->points;
+	uint32_t depth = tw_delays[r->vendor].depth, i, q;
+	size_t bytes = ((size_t)r->launched_count + 2 * (size_t)r->queue_count + 2) * sizeof(uint32_t);
+	uint32_t *places = tw_alloc_array(s->allocator, bytes, 1), *first, *nth;
+
+	s->failed |= !places;
+	if (!places)
+		return;
+	first = places + r->launched_count;
+	nth = first + r->queue_count + 1;
+	for (i = 0; i < r->launched_count; i++)
+		first[r->queue[r->launched[i]] + 1]++;
+	for (q = 0; q < r->queue_count; q++)
+		first[q + 1] += first[q];
+	for (i = 0; depth && i < r->launched_count; i++) {
+		uint32_t g = r->launched[i], n, earlier;
+
+		if (gone[tw_gpu_start(r, g)])
+			continue;
+		q = r->queue[g];
+		n = nth[q]++;
+		places[first[q] + n] = tw_gpu_start(r, g);
+		if (n < depth)
+			continue;
+		earlier = places[first[q] + n - depth];
+		if (points[earlier].time_ns <= points[r->launch_end[g]].time_ns)
+			tw_scenario_add(s, r->launch_end[g], earlier, 0);
+	}
+	tw_free(s->allocator, places, bytes);
+}
+
+static void renew_queues(struct tw_scenario *s)
+{
+	const struct tw_path *path = s->path;
+	uint8_t *gone;
+	uint32_t i;
+	size_t k;
+
+	if (!s->removed.count || !has_queues(path))
+		return;
+	gone = tw_alloc_array(s->allocator, (size_t)path->point_count + 1, 1);
+	s->failed |= !gone;
+	if (!gone)
+		return;
+	for (k = 0; k < s->removed.count; k++)
+		gone[s->removed.at[k]] = 1;
+	cut_queues(s);
+	for (i = 0; i < path->rank_count; i++)
+		queue_anew(s, &path->ranks[i], gone);
+	tw_free(s->allocator, gone, (size_t)path->point_count + 1);
+	s->removed.count = 0;
+}
+
+/* ---- replay */
+
+static bool is_touched(const struct tw_scenario *s, uint32_t point)
+{
+	return s->touched && s->touched[point / 64] >> point % 64 & 1;
+}
+
+static uint64_t added_key(const void *list, uint32_t number)
+{
+	return ((const struct tw_scenario_cause *)list)[number].point;
+}
+
+/* Added causes by point. */
+static int sort_added(struct tw_scenario *s)
+{
+	size_t n = s->added.count, i;
+	uint32_t *order = tw_alloc_array(s->allocator, n + 1, sizeof(*order));
+	struct tw_scenario_cause *sorted = tw_alloc_array(s->allocator, n + 1, sizeof(*sorted));
+	int status = order && sorted ? 0 : -1;
+
+	for (i = 0; !status && i < n; i++)
+		order[i] = (uint32_t)i;
+	if (!status)
+		status = tw_sort(order, n, added_key, s->added.at, s->allocator);
+	for (i = 0; !status && i < n; i++)
+		sorted[i] = s->added.at[order[i]];
+	if (!status && n)
+		memcpy(s->added.at, sorted, n * sizeof(*sorted));
+	tw_free(s->allocator, order, (n + 1) * sizeof(*order));
+	tw_free(s->allocator, sorted, (n + 1) * sizeof(*sorted));
+	return status;
+}
+
+/* The latest of the causes, as changed; INT64_MIN: there is none. */
+static int64_t changed_time(const struct tw_scenario *s, uint32_t point, const int64_t *times)
+{
+	const struct tw_path *path = s->path;
+	bool touched = is_touched(s, point);
+	int64_t latest = INT64_MIN;
+	uint32_t cause;
+	size_t i;
+
+	for (cause = path->points[point].causes; cause < path->points[point + 1].causes; cause++) {
+		const struct tw_scenario_edit *edit = touched ? edit_of(s, cause) : NULL;
+		int64_t delay;
+
+		if (path->from[cause] == TW_NO_POINT)
+			continue;
+		delay = edit ? edit->delay_ns : tw_path_delay(path, point, cause);
+		if (!edit && s->rule)
+			delay = s->rule(path, point, cause, delay, s->context);
+		if (delay != TW_CUT)
+			latest = max64(latest, times[path->from[cause]] + delay);
+	}
+	if (!touched)
+		return latest;
+	i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
+	for (; i < s->added.count && s->added.at[i].point == point; i++)
+		latest = max64(latest, times[s->added.at[i].from] + s->added.at[i].delay_ns);
+	return latest;
+}
+
+static int64_t recorded_time(const struct tw_path *path, uint32_t point, const int64_t *times)
+{
+	int64_t latest = INT64_MIN;
+	uint32_t cause;
+
+	for (cause = path->points[point].causes; cause < path->points[point + 1].causes; cause++)
+		if (path->from[cause] != TW_NO_POINT)
+			latest = max64(latest, times[path->from[cause]] +
+						       tw_path_delay(path, point, cause));
+	return latest;
+}
+
+int tw_path_replay(const struct tw_path *path, struct tw_scenario *s, int64_t *times)
+{
+	uint32_t i;
+
+	if (s)
+		renew_queues(s);
+	if (s && (s->failed || sort_added(s)))
+		return -1;
+	for (i = 0; i < path->point_count; i++) {
+		uint32_t p = path->order[i];
+		bool plain = !s || (!s->rule && !is_touched(s, p));
+		int64_t latest = plain ? recorded_time(path, p, times) : changed_time(s, p, times);
+
+		times[p] = latest == INT64_MIN ? path->points[p].time_ns : latest;
+	}
+	return 0;
+}
+
+int64_t *tw_path_times(const struct tw_path *path)
+{
+	int64_t *times = tw_alloc_array(path->allocator, (size_t)path->point_count + 1,
+					sizeof(*times));
+	uint32_t i;
+
+	for (i = 0; times && i < path->point_count; i++)
+		times[i] = path->points[i].time_ns;
+	return times;
+}
+
+void tw_path_times_free(const struct tw_path *path, int64_t *times)
+{
+	tw_free(path->allocator, times, ((size_t)path->point_count + 1) * sizeof(*times));
+}
+
+/* ---- what is measured */
+
+static bool has_launches(const struct tw_path *path)
+{
+	uint32_t i;
+
+	for (i = 0; i < path->rank_count; i++)
+		if (path->ranks[i].launched_count)
+			return true;
+	return false;
+}
+
+bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, uint32_t gpu)
+{
+	return path->whole || rank->launch[gpu] != TW_NO_POINT || !has_launches(path);
+}
+
+int64_t tw_window_ns(const struct tw_path *path, const int64_t *times)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	bool all = path->whole || !has_launches(path);
+	uint32_t i, g;
+
+	for (i = 0; i < path->rank_count; i++) {
+		const struct tw_path_rank *r = &path->ranks[i];
+
+		for (g = 0; g < r->gpu_count; g++) {
+			if (!all && r->launch[g] == TW_NO_POINT)
+				continue;
+			first = min64(first, times[tw_gpu_start(r, g)]);
+			last = max64(last, times[tw_gpu_end(r, g)]);
+		}
+	}
+	return last > first ? last - first : 0;
+}
+
+double tw_step_ns(const struct tw_path *path, const int64_t *times)
+{
+	int64_t end[2] = { INT64_MIN, INT64_MIN };
+	int32_t step[2] = { INT32_MAX, -1 };
+	uint32_t i, g;
+
+	for (i = 0; i < path->rank_count; i++)
+		for (g = 0; g < path->ranks[i].gpu_count; g++) {
+			int32_t at = path->ranks[i].step[g];
+
+			if (at >= 0 && at < step[0])
+				step[0] = at;
+			if (at > step[1])
+				step[1] = at;
+		}
+	if (step[1] <= step[0])
+		return NAN;
+	for (i = 0; i < path->rank_count; i++)
+		for (g = 0; g < path->ranks[i].gpu_count; g++) {
+			const struct tw_path_rank *r = &path->ranks[i];
+			int which = r->step[g] == step[0] ? 0 : r->step[g] == step[1] ? 1 : -1;
+
+			if (which >= 0)
+				end[which] = max64(end[which], times[tw_gpu_end(r, g)]);
+		}
+	return (double)(end[1] - end[0]) / (step[1] - step[0]);
+}

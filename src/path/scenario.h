@@ -1,0 +1,87 @@
+/*
+ * Scenarios: what changes in a run, and when its points are then.
+ *
+ * time'(p) = the latest of time'(c) + delay'(c, p) over the causes c of p; a point without causes
+ * keeps its time.
+ */
+#ifndef TW_PATH_SCENARIO_H
+#define TW_PATH_SCENARIO_H
+
+#include "base/ids.h"
+#include "path/graph.h"
+
+#define TW_CUT INT64_MIN /* in the place of a delay: the cause is gone */
+
+struct tw_scenario_edit {
+	uint32_t cause;
+	int64_t delay_ns;   /* TW_CUT: none */
+	int64_t removed_ns; /* of host time, by all ranges so far */
+};
+
+struct tw_scenario_cause {
+	uint32_t point, from;
+	int64_t delay_ns;
+};
+
+/* Delays by a rule, of all causes that no edit names. */
+typedef int64_t tw_scenario_rule(const struct tw_path *path, uint32_t point, uint32_t cause,
+				 int64_t delay_ns, const void *context);
+
+/* A change; zeroed, with path and allocator, it is none.  One thread at a time. */
+struct tw_scenario {
+	const struct tw_path *path;
+	const struct trawl_allocator *allocator;
+	struct tw_ids by_cause; /* cause -> edit */
+	TW_LIST(struct tw_scenario_edit) edits;
+	TW_LIST(struct tw_scenario_cause) added;
+	TW_LIST(uint32_t) removed; /* starts of GPU events that are gone */
+	tw_scenario_rule *rule;	   /* NULL: none */
+	const void *context;
+	uint64_t *touched; /* a bit for each point that an edit or an added cause is about */
+	bool failed;	   /* out of memory */
+};
+
+void tw_scenario_init(struct tw_scenario *s, const struct tw_path *path,
+		      const struct trawl_allocator *allocator);
+void tw_scenario_release(struct tw_scenario *s);
+
+/* The delay of a cause as changed so far. */
+int64_t tw_scenario_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause);
+void tw_scenario_set(struct tw_scenario *s, uint32_t point, uint32_t cause, int64_t delay_ns);
+void tw_scenario_cut(struct tw_scenario *s, uint32_t point, uint32_t cause);
+void tw_scenario_add(struct tw_scenario *s, uint32_t point, uint32_t from, int64_t delay_ns);
+
+/* A GPU event takes so long; of a collective its transfer. */
+void tw_scenario_duration(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
+			  double ns);
+/* A GPU event is gone: it takes no time, and its causes no delay. */
+void tw_scenario_remove(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu);
+/*
+ * The time of a thread between two moments is gone but for `keep_ns`; waits of calls inside are
+ * gone too.
+ */
+void tw_scenario_free_host(struct tw_scenario *s, const struct tw_path_thread *thread,
+			   int64_t from_ns, int64_t to_ns, int64_t keep_ns);
+/* Adds the changes of another scenario of the same graph: the smaller of two delays counts. */
+void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more);
+
+/*
+ * Times of all points in a scenario (NULL: unchanged), as many as the path has, into `times`.
+ * 0 or -1: out of memory.
+ */
+int tw_path_replay(const struct tw_path *path, struct tw_scenario *scenario,
+	      int64_t *times) TRAWL_MUST_CHECK;
+
+/* First start to last end of the window's GPU work; 0 without any. */
+int64_t tw_window_ns(const struct tw_path *path, const int64_t *times);
+/* The step, as a mean of those after the first, over all ranks; NaN: there are not two. */
+double tw_step_ns(const struct tw_path *path, const int64_t *times);
+
+/* Times as recorded; to be freed as tw_path_times_free() does.  NULL: out of memory. */
+int64_t *tw_path_times(const struct tw_path *path);
+void tw_path_times_free(const struct tw_path *path, int64_t *times);
+
+/* GPU events that the window is about: those with a recorded launch, all where it is whole or none has. */
+bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, uint32_t gpu);
+
+#endif
