@@ -56,7 +56,7 @@ ALLOWED = {
     "job/merge": "base text os io data json store trace derive job/set job/clocks job/transport",
     "job/report": "base text os analysis table job/set job/match job/clocks job/collectives job/tables "
                   "job/sums job/transport job/merge",
-    "path": "base text os data store derive analysis table",
+    "path": "base text os data store derive analysis table job/set job/match job/clocks job/collectives",
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
                    "job/merge study/runs",

@@ -271,7 +271,7 @@ struct tw_delays {
 	int64_t late;	     /* ns: a start later than this after its launch has another cause */
 	int64_t fetch;	     /* ns: of a batch that is there */
 	int64_t fetch_waits; /* ns: a longer fetch waited for its worker */
-	uint32_t depth; /* launches that a stream takes before a call blocks, 0: no limit */
+	uint32_t depth;	     /* launches that a stream takes before a call blocks, 0: no limit */
 };
 
 extern const struct tw_delays tw_delays[TW_VENDORS];

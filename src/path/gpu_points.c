@@ -82,8 +82,7 @@ static void find_launches(struct tw_rank_build *b)
 static uint32_t step_of(const struct tw_rank_build *b, int64_t time_ns)
 {
 	const struct tw_events *e = &b->d->trace->events;
-	size_t i = TW_LOWER_BOUND(at, 0, b->rank->step_count,
-				  e->start_ns[b->steps[at]] <= time_ns);
+	size_t i = TW_LOWER_BOUND(at, 0, b->rank->step_count, e->start_ns[b->steps[at]] <= time_ns);
 
 	return i && time_ns <= e->start_ns[b->steps[i - 1]] + e->dur_ns[b->steps[i - 1]] ?
 		       (uint32_t)i - 1 :
@@ -120,7 +119,7 @@ static void index_launches(struct tw_rank_build *b)
 
 		b->launch_ns[i] = b->points.at[r->launch[g]].time_ns;
 		b->first_of_queue[r->queue[g] + 1]++;
-		b->other[i] = !i ? TW_NO_POINT :
+		b->other[i] = !i					  ? TW_NO_POINT :
 			      r->queue[r->launched[i - 1]] != r->queue[g] ? i - 1 :
 									    b->other[i - 1];
 	}
@@ -134,15 +133,14 @@ static void index_launches(struct tw_rank_build *b)
 
 uint32_t tw_launches_before(const struct tw_rank_build *b, int64_t time_ns)
 {
-	return (uint32_t)TW_LOWER_BOUND(at, 0, b->rank->launched_count,
-					b->launch_ns[at] < time_ns);
+	return (uint32_t)TW_LOWER_BOUND(at, 0, b->rank->launched_count, b->launch_ns[at] < time_ns);
 }
 
 uint32_t tw_last_of_queue(const struct tw_rank_build *b, uint32_t queue, uint32_t before)
 {
 	uint32_t first = b->first_of_queue[queue];
-	size_t at_ = TW_LOWER_BOUND(at, first, b->first_of_queue[queue + 1],
-				    b->by_queue[at] < before);
+	size_t at_ =
+		TW_LOWER_BOUND(at, first, b->first_of_queue[queue + 1], b->by_queue[at] < before);
 
 	return at_ == first ? TW_NO_POINT : b->by_queue[at_ - 1];
 }
@@ -248,7 +246,8 @@ static int alloc_rank(struct tw_rank_build *b)
 	r->launched = tw_alloc_array(b->allocator, n, sizeof(*r->launched));
 	r->device = tw_alloc_array(b->allocator, (size_t)r->queue_count + 1, sizeof(*r->device));
 	b->launch_node = tw_build_array(b, n, sizeof(*b->launch_node));
-	return r->step && r->launch && r->launch_end && r->queue && r->launched && r->device ? 0 : -1;
+	return r->step && r->launch && r->launch_end && r->queue && r->launched && r->device ? 0 :
+											       -1;
 }
 
 static void number_devices(struct tw_rank_build *b)

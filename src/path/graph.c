@@ -84,9 +84,9 @@ static uint32_t add_hub(struct join *j, int64_t time_ns)
 {
 	struct tw_path *path = j->path;
 
-	path->points[path->point_count] = (struct tw_path_point){
-		.time_ns = time_ns, .causes = path->cause_count, .kind = TW_POINT_HUB
-	};
+	path->points[path->point_count] = (struct tw_path_point){ .time_ns = time_ns,
+								  .causes = path->cause_count,
+								  .kind = TW_POINT_HUB };
 	return path->point_count++;
 }
 
@@ -160,8 +160,7 @@ static void add_collective(struct join *j, const struct tw_path_collective *c)
 		}
 		/* Of its own, without those that came later than clocks can say. */
 		j->path->notes.skewed++;
-		attach(j, &m[i],
-		       make_hub(j, m, c->count, end + j->collectives->uncertainty_ns));
+		attach(j, &m[i], make_hub(j, m, c->count, end + j->collectives->uncertainty_ns));
 	}
 }
 
@@ -230,8 +229,7 @@ static void bind(struct join *j, uint32_t point)
 
 static int64_t gap_of(const struct join *j, uint32_t point, uint32_t cause)
 {
-	return j->path->points[point].time_ns -
-	       j->path->points[j->path->from[cause]].time_ns;
+	return j->path->points[point].time_ns - j->path->points[j->path->from[cause]].time_ns;
 }
 
 static void gather(struct join *j, struct usual *u, const struct tw_path_rank *r, bool fill)
@@ -300,9 +298,9 @@ static uint32_t usual_lag(struct join *j, struct usual *u, uint32_t group, enum 
 
 	if (!u->lag[group])
 		u->lag[group] = new_lag(j, code,
-					end > begin ? tw_middle_of(u->values + begin, end - begin)
-							      .lower :
-						      default_delay(vendor, code));
+					end > begin ?
+						tw_middle_of(u->values + begin, end - begin).lower :
+						default_delay(vendor, code));
 	return u->lag[group];
 }
 
@@ -392,7 +390,8 @@ struct order {
 	struct join *j;
 	uint32_t *sorted; /* points by time */
 	uint8_t *done;
-	uint32_t *waiting, *next; /* by point: the first that waits for it, the next that waits with it */
+	uint32_t *waiting,
+		*next; /* by point: the first that waits for it, the next that waits with it */
 	uint32_t count;
 };
 
@@ -520,8 +519,8 @@ static uint32_t own_hubs(const struct join *j, const struct tw_path_collective *
 	uint32_t i, n = 0;
 
 	for (i = 0; i < c->count; i++) {
-		int64_t start = j->parts[m[i].rank].points[2 * m[i].first].time_ns +
-				shift_of(j, m[i].rank);
+		int64_t start =
+			j->parts[m[i].rank].points[2 * m[i].first].time_ns + shift_of(j, m[i].rank);
 
 		if (m[i].waited_for && start > latest)
 			latest = start;
@@ -602,7 +601,7 @@ int tw_path_join(struct tw_path **out, struct tw_path_part *parts, uint32_t coun
 	struct tw_path *path = tw_alloc_array(allocator, 1, sizeof(*path));
 	struct tw_scope scope;
 	struct join j = { path, parts, collectives, &scope.allocator, NULL, false };
-	static void (*const steps[])(struct join *j) = { take_ranks, add_collectives, add_delays,
+	static void (*const steps[])(struct join * j) = { take_ranks, add_collectives, add_delays,
 							  find_order };
 	size_t i;
 

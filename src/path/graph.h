@@ -47,24 +47,24 @@ enum tw_point_kind {
 };
 
 enum tw_point_flag {
-	TW_POINT_LAUNCHED = 1,	      /* GPU work whose launch is recorded; a call that launched some */
-	TW_POINT_COMMUNICATION = 2,   /* GPU work */
-	TW_POINT_COPY = 4,	      /* GPU work */
-	TW_POINT_FETCH = 8,	      /* the end of a fetch that waited for other processes */
-	TW_POINT_IN_LOADER = 16,      /* of the host, while a batch is loaded */
-	TW_POINT_IN_OP = 32,	      /* of the host, inside an operation */
-	TW_POINT_IS_ALLOCATION = 64,  /* a call that allocates or frees */
-	TW_POINT_WAITS = 128,	      /* a call that waits for the GPU */
+	TW_POINT_LAUNCHED = 1, /* GPU work whose launch is recorded; a call that launched some */
+	TW_POINT_COMMUNICATION = 2,  /* GPU work */
+	TW_POINT_COPY = 4,	     /* GPU work */
+	TW_POINT_FETCH = 8,	     /* the end of a fetch that waited for other processes */
+	TW_POINT_IN_LOADER = 16,     /* of the host, while a batch is loaded */
+	TW_POINT_IN_OP = 32,	     /* of the host, inside an operation */
+	TW_POINT_IS_ALLOCATION = 64, /* a call that allocates or frees */
+	TW_POINT_WAITS = 128,	     /* a call that waits for the GPU */
 };
 
 struct tw_path_point {
-	int64_t time_ns;    /* of GPU work and the host on the common clock */
-	uint32_t causes;    /* where its causes begin; they end where those of the next begin */
-	uint32_t label;	    /* of the rank's labels */
-	uint32_t rank;	    /* index of ranks */
-	uint16_t bind;	    /* which of its causes binds, UINT16_MAX: it has none */
-	uint8_t kind;	    /* enum tw_point_kind, + 1 for an end */
-	uint8_t flags;	    /* enum tw_point_flag */
+	int64_t time_ns; /* of GPU work and the host on the common clock */
+	uint32_t causes; /* where its causes begin; they end where those of the next begin */
+	uint32_t label;	 /* of the rank's labels */
+	uint32_t rank;	 /* index of ranks */
+	uint16_t bind;	 /* which of its causes binds, UINT16_MAX: it has none */
+	uint8_t kind;	 /* enum tw_point_kind, + 1 for an end */
+	uint8_t flags;	 /* enum tw_point_flag */
 };
 
 /* Delays of causes: as recorded, or a number for all that have it. */
@@ -82,6 +82,11 @@ struct tw_path_label {
 	uint32_t track;	    /* "stream 7", "thread 42" */
 };
 
+struct tw_path_event {
+	uint32_t first, last; /* GPU events */
+	int64_t root; /* the rank in its group that all wait for, or that waits; -1: not told */
+};
+
 struct tw_path_thread {
 	uint32_t track;	       /* of the trace */
 	uint32_t first, count; /* points */
@@ -89,37 +94,43 @@ struct tw_path_thread {
 
 /* Counts of what a rank's graph lacks or assumes. */
 struct tw_path_notes {
-	uint64_t without_launch;   /* GPU events whose launch is not recorded */
-	uint64_t before_launch;	   /* GPU events that start before their launch */
-	uint64_t overlaps;	   /* GPU events that start before the one before on their stream ends */
-	uint64_t unexplained;	   /* starts that nothing explains */
-	uint64_t refuted;	   /* waits whose source ended later */
-	uint64_t skewed;	   /* starts left out of a collective: later than its end */
-	uint64_t incomplete;	   /* collectives of which ranks are missing */
-	uint64_t not_matched;	   /* collectives whose ends disagree */
-	uint64_t cut;		   /* causes that closed a circle */
+	uint64_t without_launch; /* GPU events whose launch is not recorded */
+	uint64_t before_launch;	 /* GPU events that start before their launch */
+	uint64_t overlaps;    /* GPU events that start before the one before on their stream ends */
+	uint64_t unexplained; /* starts that nothing explains */
+	uint64_t refuted;     /* waits whose source ended later */
+	uint64_t skewed;      /* starts left out of a collective: later than its end */
+	uint64_t incomplete;  /* collectives of which ranks are missing */
+	uint64_t not_matched; /* collectives whose ends disagree */
+	uint64_t cut;	      /* causes that closed a circle */
 };
 
 /* The points of one rank. */
 struct tw_path_rank {
 	int64_t rank; /* its number, -1: not known */
 	enum tw_vendor vendor;
-	int64_t late_ns;	/* a start later than this after its launch has another cause */
-	uint32_t first, count;	/* points */
-	uint32_t gpu_count;	/* GPU events */
-	int32_t *step;		/* by GPU event: number of the step that launched it, -1: none */
+	int64_t late_ns;       /* a start later than this after its launch has another cause */
+	uint32_t first, count; /* points */
+	uint32_t gpu_count;    /* GPU events */
+	int32_t *step;	       /* by GPU event: number of the step that launched it, -1: none */
 	uint32_t step_count;
-	uint32_t *launch;	/* by GPU event: the start of its launch call, TW_NO_POINT */
-	uint32_t *launch_end;	/* by GPU event: the end of that call */
-	uint32_t *queue;  /* by GPU event: number of its stream */
-	uint32_t *device; /* by stream: number of its device */
+	uint32_t *launch;     /* by GPU event: the start of its launch call, TW_NO_POINT */
+	uint32_t *launch_end; /* by GPU event: the end of that call */
+	uint32_t *queue;      /* by GPU event: number of its stream */
+	uint32_t *device;     /* by stream: number of its device */
 	uint32_t queue_count, device_count;
-	int64_t fetch_ns; /* of a batch that is there */
-	uint32_t *launched;	/* GPU events in order of launch */
+	int64_t fetch_ns;   /* of a batch that is there */
+	uint32_t *launched; /* GPU events in order of launch */
 	uint32_t launched_count;
 	struct tw_path_thread *threads;
 	uint32_t thread_room;
 	uint32_t thread_count;
+	/*
+	 * Collectives, in the order of those of the job's rank: the GPU event of each that starts
+	 * first, and that which ends last.
+	 */
+	struct tw_path_event *collectives;
+	uint32_t collective_count;
 	struct tw_path_label *labels;
 	uint32_t label_count;
 	struct tw_pool texts;
@@ -138,11 +149,11 @@ struct tw_path {
 	uint32_t cause_count;
 	TW_LIST(struct tw_path_lag) lags; /* the first TW_CAUSES: as recorded */
 	uint32_t lag_at_start; /* of work that overlaps with that before it, from its start */
-	uint32_t *order; /* all points, causes before what they cause */
+	uint32_t *order;       /* all points, causes before what they cause */
 	size_t point_room, cause_room;
 	struct tw_path_notes notes; /* of the joined graph */
-	bool whole;	 /* the window has work without a recorded launch too */
-	int64_t uncertainty_ns; /* of the clocks */
+	bool whole;		    /* the window has work without a recorded launch too */
+	int64_t uncertainty_ns;	    /* of the clocks */
 };
 
 static inline bool tw_is_end(const struct tw_path_point *point)

@@ -59,8 +59,8 @@ static void connect_by_arrows(struct tw_rank_build *b)
 	for (i = 0; i < e->count && !b->failed; i++)
 		if (e->phase[i] == 's' && is_arrow(trace, i) &&
 		    tw_ids_get(&starts, e->correlation[i]) == TW_IDS_NONE)
-			b->failed |= !tw_ids_put(&starts, e->correlation[i], e->track[i],
-						 b->scratch);
+			b->failed |=
+				!tw_ids_put(&starts, e->correlation[i], e->track[i], b->scratch);
 	for (i = 0; i < e->count && !b->failed && starts.count; i++) {
 		if (e->phase[i] != 'f' || !is_arrow(trace, i))
 			continue;

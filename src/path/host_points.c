@@ -48,7 +48,7 @@ struct walk {
 	TW_LIST(uint32_t) seq;	    /* 2 x item + (end ? 1 : 0), in order of time */
 	uint32_t *annotations;	    /* events, by track, then start, the longest first */
 	uint32_t annotation_count, next;
-	uint32_t loading; /* ranges of data loading that are open */
+	uint32_t loading;	  /* ranges of data loading that are open */
 	TW_LIST(int64_t) fetches; /* durations of those that did not wait */
 };
 
@@ -139,8 +139,7 @@ static void put(struct walk *w, uint32_t item, bool end)
 
 static void close_until(struct walk *w, int64_t time_ns)
 {
-	while (w->open.count &&
-	       w->items.at[w->open.at[w->open.count - 1]].end_ns <= time_ns)
+	while (w->open.count && w->items.at[w->open.at[w->open.count - 1]].end_ns <= time_ns)
 		put(w, w->open.at[--w->open.count], true);
 }
 
@@ -163,8 +162,8 @@ static void order_items(struct walk *w)
 	}
 	close_until(w, INT64_MAX);
 	if (!w->b->failed)
-		w->b->failed |= tw_sort(w->seq.at, w->seq.count, entry_key, w->items.at,
-					w->b->scratch);
+		w->b->failed |=
+			tw_sort(w->seq.at, w->seq.count, entry_key, w->items.at, w->b->scratch);
 }
 
 static unsigned flags_of(struct walk *w, const struct item *item, bool end)
@@ -173,7 +172,8 @@ static unsigned flags_of(struct walk *w, const struct item *item, bool end)
 
 	if (item->kind == TW_POINT_CALL && kinds & TW_HOST_ALLOCATION)
 		flags |= TW_POINT_IS_ALLOCATION;
-	if (item->kind == TW_POINT_CALL && kinds & (TW_HOST_WAITS_FOR_DEVICE | TW_HOST_WAITS_FOR_STREAM))
+	if (item->kind == TW_POINT_CALL &&
+	    kinds & (TW_HOST_WAITS_FOR_DEVICE | TW_HOST_WAITS_FOR_STREAM))
 		flags |= TW_POINT_WAITS;
 	if (end && item->kind == TW_POINT_OP)
 		flags |= TW_POINT_IN_OP;
@@ -278,8 +278,9 @@ static void mark_in_op(struct tw_rank_build *b)
 		uint32_t parent = host->parent[i];
 
 		b->start_of[i] = b->end_of[i] = TW_NO_POINT;
-		b->in_op[i] = parent != TW_NONE &&
-			      (b->in_op[parent] || tw_node_class(b->d, parent) == TRAWL_CLASS_CPU_OP);
+		b->in_op[i] =
+			parent != TW_NONE &&
+			(b->in_op[parent] || tw_node_class(b->d, parent) == TRAWL_CLASS_CPU_OP);
 	}
 }
 
@@ -307,11 +308,12 @@ static void walk_threads(struct walk *w)
 			if (!is_own(b, node))
 				continue;
 			add_annotations(w, track, tw_node_start(b, node));
-			add_item(w, &(struct item){ tw_node_start(b, node), tw_node_end(b, node),
-						    host->event[node], node,
-						    tw_node_class(b->d, node) == TRAWL_CLASS_CPU_OP ?
-							    TW_POINT_OP :
-							    TW_POINT_CALL });
+			add_item(w,
+				 &(struct item){ tw_node_start(b, node), tw_node_end(b, node),
+						 host->event[node], node,
+						 tw_node_class(b->d, node) == TRAWL_CLASS_CPU_OP ?
+							 TW_POINT_OP :
+							 TW_POINT_CALL });
 		}
 		add_annotations(w, track, INT64_MAX);
 		add_thread(w, track);
@@ -329,15 +331,14 @@ void tw_host_points(struct tw_rank_build *b)
 	b->end_of = tw_build_array(b, nodes, sizeof(*b->end_of));
 	b->in_op = tw_build_array(b, nodes, 1);
 	b->rank->thread_room = trace->track_count + 1;
-	b->rank->threads = tw_alloc_array(b->allocator, b->rank->thread_room,
-					  sizeof(*b->rank->threads));
+	b->rank->threads =
+		tw_alloc_array(b->allocator, b->rank->thread_room, sizeof(*b->rank->threads));
 	b->failed |= !b->rank->threads;
 	if (b->failed)
 		return;
 	mark_in_op(b);
 	list_annotations(&w);
 	walk_threads(&w);
-	b->rank->fetch_ns = w.fetches.count ?
-				    tw_middle_of(w.fetches.at, w.fetches.count).lower :
-				    b->delays->fetch;
+	b->rank->fetch_ns = w.fetches.count ? tw_middle_of(w.fetches.at, w.fetches.count).lower :
+					      b->delays->fetch;
 }

@@ -92,10 +92,10 @@ static void find_outermost(struct labels *l)
 	uint32_t i;
 
 	for (i = 0; i < d->host.count; i++) {
-		uint32_t parent = d->host.parent[i], above = parent == TW_NONE ? TW_NONE :
-										 l->op[parent];
+		uint32_t parent = d->host.parent[i],
+			 above = parent == TW_NONE ? TW_NONE : l->op[parent];
 
-		l->op[i] = above != TW_NONE			      ? above :
+		l->op[i] = above != TW_NONE			     ? above :
 			   tw_node_class(d, i) == TRAWL_CLASS_CPU_OP ? i :
 								       TW_NONE;
 	}
@@ -109,11 +109,10 @@ static void label_gpu(struct labels *l)
 	for (g = 0; g < b->rank->gpu_count; g++) {
 		uint32_t node = b->launch_node[g];
 
-		b->points.at[2 * g].label = b->points.at[2 * g + 1].label =
-			label(l, b->d->gpu.event[g],
-			      node == TW_NONE ? TW_NONE :
-						(uint32_t)tw_launching_op(b->d, node, true),
-			      true);
+		b->points.at[2 * g].label = b->points.at[2 * g + 1].label = label(
+			l, b->d->gpu.event[g],
+			node == TW_NONE ? TW_NONE : (uint32_t)tw_launching_op(b->d, node, true),
+			true);
 	}
 }
 

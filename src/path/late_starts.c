@@ -54,8 +54,8 @@ static void find_late(struct tw_rank_build *b, const struct start *starts)
 		return;
 	for (g = 0; g < r->gpu_count; g++)
 		if (r->launch[g] != TW_NO_POINT && starts[g].launch_alone)
-			latency[n++] = b->points.at[2 * g].time_ns -
-				       b->points.at[r->launch[g]].time_ns;
+			latency[n++] =
+				b->points.at[2 * g].time_ns - b->points.at[r->launch[g]].time_ns;
 	usual = n ? 2 * tw_middle_of(latency, n).lower : 0;
 	r->late_ns = usual > b->delays->late ? usual : b->delays->late;
 }
@@ -63,8 +63,8 @@ static void find_late(struct tw_rank_build *b, const struct start *starts)
 /* GPU events by device, then end: where those of a device begin is by number of the device. */
 struct ends {
 	uint32_t *gpu;
-	uint32_t *other;  /* the place before of another stream of the device, TW_NO_POINT */
-	uint32_t *first;  /* by device */
+	uint32_t *other; /* the place before of another stream of the device, TW_NO_POINT */
+	uint32_t *first; /* by device */
 };
 
 static uint64_t end_key(const void *build, uint32_t g)
@@ -96,10 +96,11 @@ static void list_ends(struct tw_rank_build *b, struct ends *ends)
 		uint32_t place = next[r->device[r->queue[sorted[i]]]]++;
 
 		ends->gpu[place] = sorted[i];
-		ends->other[place] =
-			place == ends->first[r->device[r->queue[sorted[i]]]] ? TW_NO_POINT :
-			r->queue[ends->gpu[place - 1]] != r->queue[sorted[i]]   ? place - 1 :
-										  ends->other[place - 1];
+		ends->other[place] = place == ends->first[r->device[r->queue[sorted[i]]]] ?
+					     TW_NO_POINT :
+				     r->queue[ends->gpu[place - 1]] != r->queue[sorted[i]] ?
+					     place - 1 :
+					     ends->other[place - 1];
 	}
 }
 

@@ -16,25 +16,25 @@ struct tw_path_edge {
 /* Threads of one group hand work to each other. */
 struct tw_rank_build {
 	const struct tw_derived *d;
-	const struct trawl_allocator *scratch; /* a scope: nothing needs to be freed */
+	const struct trawl_allocator *scratch;	 /* a scope: nothing needs to be freed */
 	const struct trawl_allocator *allocator; /* of what stays */
 	struct tw_path_rank *rank;
 	const struct tw_delays *delays; /* of the vendor */
 	TW_LIST(struct tw_path_point) points;
 	TW_LIST(struct tw_path_edge) edges;
-	unsigned *kinds;      /* by text id of host events: enum tw_host_kind, asked once */
-	uint32_t *start_of;   /* by host node: its first point, TW_NO_POINT: it has none */
-	uint32_t *end_of;     /* by host node */
-	uint8_t *in_op;	      /* by host node: below an operation */
-	uint32_t *steps;      /* events of profiler steps, in order of start */
-	uint32_t *group;      /* by track: number of its group of threads */
+	unsigned *kinds;       /* by text id of host events: enum tw_host_kind, asked once */
+	uint32_t *start_of;    /* by host node: its first point, TW_NO_POINT: it has none */
+	uint32_t *end_of;      /* by host node */
+	uint8_t *in_op;	       /* by host node: below an operation */
+	uint32_t *steps;       /* events of profiler steps, in order of start */
+	uint32_t *group;       /* by track: number of its group of threads */
 	uint32_t *launch_node; /* by GPU event: host node of its launch, TW_NONE */
 	/* GPU events with a recorded launch, in order of launch: rank->launched; of each of them, */
-	int64_t *launch_ns;   /* when its call began */
-	uint32_t *other;      /* the last one before it on another stream, TW_NO_POINT */
+	int64_t *launch_ns; /* when its call began */
+	uint32_t *other;    /* the last one before it on another stream, TW_NO_POINT */
 	/* Of a stream, the launched ones in order: positions in rank->launched. */
 	uint32_t *by_queue, *first_of_queue;
-	bool failed;	      /* out of memory */
+	bool failed; /* out of memory */
 };
 
 /* The steps of building, in this order; each leaves `failed` where memory runs out. */
@@ -44,6 +44,7 @@ void tw_gpu_points(struct tw_rank_build *b);
 void tw_stream_waits(struct tw_rank_build *b);
 void tw_late_starts(struct tw_rank_build *b);
 void tw_syncs(struct tw_rank_build *b);
+void tw_path_collectives(struct tw_rank_build *b);
 void tw_path_labels(struct tw_rank_build *b);
 
 void tw_add_edge(struct tw_rank_build *b, uint32_t point, uint32_t from, enum tw_cause code);

@@ -80,9 +80,10 @@ int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *deriv
 	part->rank.gpu_count = (uint32_t)derived->gpu.count;
 	part->rank.queue_count = derived->gpu.queue_count;
 	b.delays = &tw_delays[part->rank.vendor];
-	static void (*const steps[])(struct tw_rank_build *b) = {
-		reserve_gpu_points, tw_host_points, tw_gpu_points, tw_hand_overs, tw_stream_waits,
-		tw_late_starts,	    tw_syncs,	    tw_path_labels,
+	static void (*const steps[])(struct tw_rank_build * b) = {
+		reserve_gpu_points, tw_host_points,	 tw_gpu_points,
+		tw_hand_overs,	    tw_stream_waits,	 tw_late_starts,
+		tw_syncs,	    tw_path_collectives, tw_path_labels,
 	};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !b.failed; i++)
@@ -103,6 +104,7 @@ void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocato
 	FREE(a, rank->launched, rank->gpu_count);
 	FREE(a, rank->device, rank->queue_count);
 	FREE(a, rank->labels, rank->label_count);
+	FREE(a, rank->collectives, rank->gpu_count);
 	tw_free(a, rank->threads, rank->thread_room * sizeof(*rank->threads));
 	tw_pool_release(&rank->texts);
 	memset(rank, 0, sizeof(*rank));

@@ -208,9 +208,8 @@ void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more)
 	for (i = 0; i < more->edits.count; i++) {
 		const struct tw_scenario_edit *e = &more->edits.at[i];
 		const struct tw_scenario_edit *have = edit_of(s, e->cause);
-		uint32_t point = (uint32_t)TW_LOWER_BOUND(at, 0, s->path->point_count,
-							  s->path->points[at + 1].causes <=
-								  e->cause);
+		uint32_t point = (uint32_t)TW_LOWER_BOUND(
+			at, 0, s->path->point_count, s->path->points[at + 1].causes <= e->cause);
 
 		if (!have || e->delay_ns < have->delay_ns)
 			tw_scenario_set(s, point, e->cause, e->delay_ns);
@@ -249,7 +248,8 @@ static void queue_anew(struct tw_scenario *s, const struct tw_path_rank *r, cons
 {
 	const struct tw_path_point *points = s->path->points;
 	uint32_t depth = tw_delays[r->vendor].depth, i, q;
-	size_t bytes = ((size_t)r->launched_count + 2 * (size_t)r->queue_count + 2) * sizeof(uint32_t);
+	size_t bytes =
+		((size_t)r->launched_count + 2 * (size_t)r->queue_count + 2) * sizeof(uint32_t);
 	uint32_t *places = tw_alloc_array(s->allocator, bytes, 1), *first, *nth;
 
 	s->failed |= !places;
@@ -394,8 +394,8 @@ int tw_path_replay(const struct tw_path *path, struct tw_scenario *s, int64_t *t
 
 int64_t *tw_path_times(const struct tw_path *path)
 {
-	int64_t *times = tw_alloc_array(path->allocator, (size_t)path->point_count + 1,
-					sizeof(*times));
+	int64_t *times =
+		tw_alloc_array(path->allocator, (size_t)path->point_count + 1, sizeof(*times));
 	uint32_t i;
 
 	for (i = 0; times && i < path->point_count; i++)

@@ -70,7 +70,7 @@ void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more);
  * 0 or -1: out of memory.
  */
 int tw_path_replay(const struct tw_path *path, struct tw_scenario *scenario,
-	      int64_t *times) TRAWL_MUST_CHECK;
+		   int64_t *times) TRAWL_MUST_CHECK;
 
 /* First start to last end of the window's GPU work; 0 without any. */
 int64_t tw_window_ns(const struct tw_path *path, const int64_t *times);

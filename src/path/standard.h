@@ -5,11 +5,11 @@
 #include "path/scenario.h"
 
 enum tw_standard {
-	TW_GPU_FREE,	    /* GPU work takes no time: the floor of the host */
-	TW_HOST_FREE,	    /* the host takes no time: the floor of the GPU */
-	TW_LAUNCHES_FREE,   /* as inside a GPU graph */
-	TW_TRANSFERS_FREE,  /* collectives end as the last rank arrives */
-	TW_NO_WAITING,	    /* collectives wait for no rank */
+	TW_GPU_FREE,	   /* GPU work takes no time: the floor of the host */
+	TW_HOST_FREE,	   /* the host takes no time: the floor of the GPU */
+	TW_LAUNCHES_FREE,  /* as inside a GPU graph */
+	TW_TRANSFERS_FREE, /* collectives end as the last rank arrives */
+	TW_NO_WAITING,	   /* collectives wait for no rank */
 	TW_STANDARDS,
 };
 

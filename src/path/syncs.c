@@ -23,7 +23,8 @@ struct syncs {
 	uint32_t *latest;    /* by place in by_queue: the place of the launch of the stream up to it
 				that ends last */
 	uint32_t *last_copy; /* by host node of a call: the last copy that it launched, + 1 */
-	struct tw_ids streams; /* by correlation id of a call: the number of the stream it waits for */
+	struct tw_ids
+		streams; /* by correlation id of a call: the number of the stream it waits for */
 };
 
 static int64_t end_of_place(const struct tw_rank_build *b, uint32_t place)
@@ -121,10 +122,10 @@ static uint32_t latest_inside(const struct syncs *s, uint32_t node, uint32_t bef
 {
 	const struct tw_rank_build *b = s->b;
 	uint32_t n = b->rank->launched_count;
-	size_t low = TW_LOWER_BOUND(at, 0, n,
-				    end_of_place(b, s->ends[at]) <= tw_node_start(b, node));
-	size_t high = TW_LOWER_BOUND(at, low, n,
-				     end_of_place(b, s->ends[at]) <= tw_node_end(b, node));
+	size_t low =
+		TW_LOWER_BOUND(at, 0, n, end_of_place(b, s->ends[at]) <= tw_node_start(b, node));
+	size_t high =
+		TW_LOWER_BOUND(at, low, n, end_of_place(b, s->ends[at]) <= tw_node_end(b, node));
 
 	while (high-- > low)
 		if (s->ends[high] < before)

@@ -3,9 +3,9 @@
  * start or end that it is, its name, its time as recorded and in each standard scenario, and its
  * binding cause; first lines that begin with # have counts.
  *
- * usage: path_dump TRACE
+ * usage: path_dump TRACE...
  */
-#include "derive/derived.h"
+#include "path/job_path.h"
 #include "path/standard.h"
 
 #include <inttypes.h>
@@ -57,6 +57,10 @@ static int print(const struct tw_path *path)
 	for (i = 0; i <= TW_STANDARDS && !status; i++)
 		printf("# %d window %" PRId64 " step %.3f\n", i, tw_window_ns(path, times[i]),
 		       tw_step_ns(path, times[i]));
+	printf("# notes skewed %" PRIu64 " incomplete %" PRIu64 " not_matched %" PRIu64
+	       " cut %" PRIu64 "\n",
+	       path->notes.skewed, path->notes.incomplete, path->notes.not_matched,
+	       path->notes.cut);
 	for (p = 0; p < path->first_hub && !status; p++)
 		print_point(path, p, times);
 	for (i = 0; i <= TW_STANDARDS; i++)
@@ -65,35 +69,40 @@ static int print(const struct tw_path *path)
 	return status;
 }
 
-static int read_part(struct tw_path_part *part, const char *file, struct trawl_error *err)
+/* All ranks, with clocks by the ends of their collectives. */
+static int read_path(struct tw_path **path, const char *const *files, size_t count,
+		     struct trawl_error *err)
 {
-	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT };
-	struct trawl_trace *trace;
-	struct tw_derived *derived;
-	int status = trawl_trace_read(&trace, file, NULL, err);
+	const struct trawl_allocator *a = trawl_allocator_default();
+	const struct tw_load_options options = { .attach = tw_path_attach };
+	struct tw_rank_set set = { 0 };
+	struct tw_matches matches = { 0 };
+	struct tw_clocks clocks = { 0 };
+	struct trawl_job job = { 0 };
+	int status = tw_rank_set_find(&set, files, count, a, err);
 
-	if (status)
-		return status;
-	status = tw_derive(&derived, trace, &options, err);
-	if (!status) {
-		status = tw_path_part_build(part, derived, trawl_allocator_default());
-		tw_derived_free(derived);
-	}
-	trawl_trace_free(trace);
+	if (!status)
+		status = tw_job_load(&job, &set, &options, a, err);
+	if (!status)
+		status = tw_matches_build(&matches, &job, a);
+	if (!status)
+		status = tw_clocks_measure(&clocks, &job, &matches, TRAWL_ALIGN_COLLECTIVES, a);
+	if (!status)
+		status = tw_path_of_job(path, &job, &matches, &clocks, a);
+	tw_clocks_release(&clocks);
+	tw_matches_release(&matches);
+	tw_job_release(&job);
 	return status;
 }
 
 int main(int argc, char **argv)
 {
-	struct tw_path_part part = { 0 };
 	struct trawl_error err = { 0 };
-	struct tw_path *path;
-	int status = argc == 2 ? read_part(&part, argv[1], &err) : -1;
+	struct tw_path *path = NULL;
+	int status =
+		argc > 1 ? read_path(&path, (const char *const *)argv + 1, (size_t)argc - 1, &err) :
+			   -1;
 
-	if (!status)
-		status = tw_path_join(&path, &part, 1, NULL, trawl_allocator_default());
-	else
-		tw_path_part_release(&part);
 	if (!status) {
 		status = print(path);
 		tw_path_free(path);

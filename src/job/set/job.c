@@ -43,6 +43,8 @@ void tw_rank_release(struct tw_rank *rank)
 	tw_free(a, rank->collectives, rank->collective_count * sizeof(*rank->collectives));
 	tw_free(a, rank->kinds, rank->kind_count * sizeof(*rank->kinds));
 	tw_pool_release(&rank->texts);
+	if (rank->attached)
+		rank->free_attached(rank->attached);
 	memset(rank, 0, sizeof(*rank));
 }
 

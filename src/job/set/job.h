@@ -69,6 +69,10 @@ struct tw_rank {
 
 	struct trawl_table **tables; /* the rank's own tables that were asked for */
 	size_t table_count, table_capacity;
+
+	/* What a module above has made of the trace, and what frees it; NULL: nothing. */
+	void *attached;
+	void (*free_attached)(void *attached);
 };
 
 /* apart_ns 0: none are. */

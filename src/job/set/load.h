@@ -26,6 +26,11 @@ struct tw_load_options {
 	void (*each)(void *context, uint32_t file, size_t number,
 		     const struct trawl_report *report);
 	void *each_context;
+	/*
+	 * Called with the report of each rank, by several threads at once: sets rank->attached and
+	 * what frees it. 0 or TRAWL_ENOMEM.
+	 */
+	int (*attach)(struct tw_rank *rank, const struct trawl_report *report);
 	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_done, int64_t bytes);
 	void *progress_context;

@@ -367,6 +367,8 @@ static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 	status = reduce_report(rank, report, report_options.linked_only);
 	if (!status)
 		status = keep_tables(rank, report, options);
+	if (!status && options->attach)
+		status = options->attach(rank, report);
 	if (!status && options->each)
 		options->each(options->each_context, rank->file, number, report);
 	trawl_report_free(report);

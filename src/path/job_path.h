@@ -1,0 +1,23 @@
+/*
+ * The dependencies of a job: each rank's part is made while its trace is there and attached to the
+ * rank; then the collectives that were matched join them.
+ */
+#ifndef TW_PATH_JOB_PATH_H
+#define TW_PATH_JOB_PATH_H
+
+#include "job/clocks/clocks.h"
+#include "job/set/load.h"
+#include "path/graph.h"
+
+/* For tw_load_options.attach: makes the rank's part of the graph. */
+int tw_path_attach(struct tw_rank *rank, const struct trawl_report *report);
+
+/*
+ * The graph of a job whose ranks have their parts, which it takes: once.  TRAWL_ENODATA: a rank has
+ * none.
+ */
+int tw_path_of_job(struct tw_path **out, struct trawl_job *job, const struct tw_matches *matches,
+		   const struct tw_clocks *clocks,
+		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+
+#endif
