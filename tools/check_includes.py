@@ -57,6 +57,7 @@ ALLOWED = {
     "job/report": "base text os analysis table job/set job/match job/clocks job/collectives job/tables "
                   "job/sums job/transport job/merge",
     "path": "base text os data store derive analysis table job/set job/match job/clocks job/collectives",
+    "diagnose": "base text os data store derive model analysis table job/set job/match job/clocks path",
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
                    "job/merge study/runs",

@@ -73,6 +73,7 @@ static void take_ranks(struct join *j)
 	uint32_t i;
 
 	for (i = 0; i < path->rank_count; i++) {
+		path->ranks[i].shift_ns = shift_of(j, i);
 		take_points(j, i);
 		rebase(&path->ranks[i]);
 	}

@@ -87,6 +87,12 @@ struct tw_path_event {
 	int64_t root; /* the rank in its group that all wait for, or that waits; -1: not told */
 };
 
+/* A profiler step, on the rank's own clock. */
+struct tw_path_step {
+	int64_t start_ns, end_ns;
+	int64_t number; /* of the profiler, -1: it has none */
+};
+
 struct tw_path_thread {
 	uint32_t track;	       /* of the trace */
 	uint32_t first, count; /* points */
@@ -113,7 +119,10 @@ struct tw_path_rank {
 	uint32_t first, count; /* points */
 	uint32_t gpu_count;    /* GPU events */
 	int32_t *step;	       /* by GPU event: number of the step that launched it, -1: none */
+	struct tw_path_step *steps; /* in order of start */
 	uint32_t step_count;
+	int64_t shift_ns; /* what was added to the rank's own times */
+	int64_t clock_ns; /* of that, what its clock is off */
 	uint32_t *launch;     /* by GPU event: the start of its launch call, TW_NO_POINT */
 	uint32_t *launch_end; /* by GPU event: the end of that call */
 	uint32_t *queue;      /* by GPU event: number of its stream */
@@ -220,6 +229,10 @@ struct tw_derived;
 int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
 		       const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_path_part_release(struct tw_path_part *part);
+
+/* Whether a copy call, a host node of such kinds, waits for the copy that it launched last. */
+bool tw_is_blocking_copy(const struct tw_derived *derived, unsigned kinds, uint32_t node,
+			 uint32_t gpu);
 
 /* GPU work of two or more ranks that is one collective. */
 struct tw_path_member {

@@ -105,6 +105,7 @@ void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocato
 	FREE(a, rank->device, rank->queue_count);
 	FREE(a, rank->labels, rank->label_count);
 	FREE(a, rank->collectives, rank->gpu_count);
+	FREE(a, rank->steps, rank->step_count);
 	tw_free(a, rank->threads, rank->thread_room * sizeof(*rank->threads));
 	tw_pool_release(&rank->texts);
 	memset(rank, 0, sizeof(*rank));
