@@ -16,13 +16,13 @@ enum tw_change_kind {
 			       inferred waits no longer hold it */
 	TW_CHANGE_POINT,    /* the binding cause of point `gpu` has the delay `ns` */
 	TW_CHANGE_GAP,	    /* the stream's gap before GPU event `gpu` is `ns` */
-	TW_CHANGE_BANDWIDTH,/* a collective with a longer transfer than factor x ns takes `ns` */
+	TW_CHANGE_BANDWIDTH, /* a collective with a longer transfer than factor x ns takes `ns` */
 };
 
 struct tw_change {
 	enum tw_change_kind kind;
-	uint32_t gpu, other; /* GPU events */
-	uint32_t thread;     /* index of the rank's threads */
+	uint32_t gpu, other;	    /* GPU events */
+	uint32_t thread;	    /* index of the rank's threads */
 	int64_t from_ns, to_ns, ns; /* on the rank's own clock */
 	double factor;
 };

@@ -25,29 +25,31 @@ void tw_claim_remove(struct tw_look *look, enum tw_finding_kind kind, uint32_t g
 
 void tw_claim_duration(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, double ns)
 {
-	tw_claim_change(look, kind, &(struct tw_change){ .kind = TW_CHANGE_DURATION,
-							  .gpu = gpu,
-							  .ns = (int64_t)(ns + 0.5) });
+	tw_claim_change(look, kind,
+			&(struct tw_change){ .kind = TW_CHANGE_DURATION,
+					     .gpu = gpu,
+					     .ns = (int64_t)(ns + 0.5) });
 }
 
 void tw_claim_scale(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, double factor)
 {
-	tw_claim_change(look, kind,
-			&(struct tw_change){
-				.kind = TW_CHANGE_SCALE, .gpu = gpu, .factor = factor });
+	tw_claim_change(
+		look, kind,
+		&(struct tw_change){ .kind = TW_CHANGE_SCALE, .gpu = gpu, .factor = factor });
 }
 
-void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t track,
-		   int64_t from_ns, int64_t to_ns, int64_t keep_ns)
+void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t track, int64_t from_ns,
+		   int64_t to_ns, int64_t keep_ns)
 {
 	uint32_t thread = tw_look_thread(look, track);
 
 	if (thread != UINT32_MAX)
-		tw_claim_change(look, kind, &(struct tw_change){ .kind = TW_CHANGE_HOST,
-								  .thread = thread,
-								  .from_ns = from_ns,
-								  .to_ns = to_ns,
-								  .ns = keep_ns });
+		tw_claim_change(look, kind,
+				&(struct tw_change){ .kind = TW_CHANGE_HOST,
+						     .thread = thread,
+						     .from_ns = from_ns,
+						     .to_ns = to_ns,
+						     .ns = keep_ns });
 }
 
 /* ---- where: texts of the rank's own */
@@ -65,6 +67,33 @@ static uint32_t keep_name(struct tw_look *look, uint32_t event)
 	return keep(look, name->ptr, name->len);
 }
 
+/* "(8192, 1024) x (1024, 50257)" of "[[8192, 1024], [], [1024, 50257]]": what is no tensor is left out. */
+static void add_shapes(struct tw_str *out, const char *dims)
+{
+	bool first = true, empty = true;
+	int depth = 0;
+
+	for (; *dims; dims++) {
+		if (*dims == '[') {
+			depth++;
+			empty = true;
+		} else if (*dims == ']') {
+			if (!empty && depth > 1)
+				tw_str_add_char(out, ')');
+			depth--;
+			empty = true;
+		} else if (*dims >= '0' && *dims <= '9') {
+			if (empty) {
+				tw_str_add_cstr(out, first ? " (" : " x (");
+				empty = first = false;
+			}
+			tw_str_add_char(out, *dims);
+		} else if (*dims == ',' && !empty) {
+			tw_str_add_cstr(out, ", ");
+		}
+	}
+}
+
 /* "aten::mm (8192, 1024) x (1024, 50257)" */
 static uint32_t operation_text(struct tw_look *look, uint32_t event)
 {
@@ -73,18 +102,13 @@ static uint32_t operation_text(struct tw_look *look, uint32_t event)
 	struct trawl_argument arg;
 	struct tw_str out;
 	uint32_t text;
-	const char *dims;
 
 	if (!trawl_event_argument(look->trace, event, TW_KEY_input_dims, &arg) ||
-	    arg.kind != TRAWL_VALUE_JSON || look->trace->texts.entries[arg.text].len <= 2)
+	    arg.kind != TRAWL_VALUE_JSON)
 		return keep(look, name->ptr, name->len);
 	tw_str_init(&out, look->scratch);
 	tw_str_add(&out, name->ptr, name->len);
-	tw_str_add_char(&out, ' ');
-	/* Shapes as recorded, those of what is no tensor left out. */
-	for (dims = look->trace->texts.entries[arg.text].ptr; *dims; dims++)
-		if (*dims != ' ')
-			tw_str_add_char(&out, *dims);
+	add_shapes(&out, look->trace->texts.entries[arg.text].ptr);
 	look->failed |= out.failed;
 	text = out.failed ? 0 : keep(look, out.ptr, out.len);
 	tw_str_release(&out);
@@ -138,8 +162,7 @@ void tw_claim_collective(struct tw_look *look, enum tw_finding_kind kind, uint32
 	uint32_t event = look->d->gpu.event[gpu], i, call = look->d->gpu.launch[gpu];
 	struct tw_spot spot = { .step = -1, .event = event };
 
-	i = (uint32_t)TW_LOWER_BOUND(at, 0, r->collective_count,
-				     r->collectives[at].first < gpu);
+	i = (uint32_t)TW_LOWER_BOUND(at, 0, r->collective_count, r->collectives[at].first < gpu);
 	if (i < r->collective_count && r->collectives[i].first == gpu)
 		spot.operation = look->claims->collectives[i].name;
 	if (!spot.operation)
@@ -211,12 +234,11 @@ static void list_wanted(struct tw_look *look, struct sites *s)
 		for (i = 0; i < claim->spots.count && i < PLACES_SHOWN; i++) {
 			uint32_t event = (uint32_t)claim->spots.at[i].event;
 
-			s->at[s->count++] = (struct wanted){ &claim->spots.at[i],
-							      e->track[event],
-							      e->start_ns[event],
-							      e->start_ns[event] + e->dur_ns[event],
-							      INT64_MIN,
-							      INT64_MIN };
+			s->at[s->count++] = (struct wanted){
+				&claim->spots.at[i], e->track[event],
+				e->start_ns[event],  e->start_ns[event] + e->dur_ns[event],
+				INT64_MIN,	     INT64_MIN
+			};
 		}
 	}
 }
@@ -290,8 +312,7 @@ static void list_places(struct tw_look *look)
 
 		if (gpu->bucket[g] != TW_COMPUTE || leaf == TW_NONE)
 			continue;
-		if (trawl_event_argument(look->trace,
-					 look->d->host.event[look->leaves[leaf].node],
+		if (trawl_event_argument(look->trace, look->d->host.event[look->leaves[leaf].node],
 					 TW_KEY_input_dims, &arg) &&
 		    arg.kind == TRAWL_VALUE_JSON)
 			dims.ptr = tw_pool_text(&look->trace->texts, arg.text, &dims.len);
@@ -322,8 +343,8 @@ static void find_warmup(struct tw_look *look)
 		uint32_t node = host->call[i];
 		int64_t step = tw_step_index(look, tw_look_start(look, node));
 
-		if (step < 0 || !(tw_look_node_kinds(look, node) &
-				  (TW_HOST_MODULE_LOAD | TW_HOST_ALLOCATION)))
+		if (step < 0 ||
+		    !(tw_look_node_kinds(look, node) & (TW_HOST_MODULE_LOAD | TW_HOST_ALLOCATION)))
 			continue;
 		*(step ? &later : &first) += tw_look_end(look, node) - tw_look_start(look, node);
 	}

@@ -30,10 +30,10 @@ struct tw_spot {
 struct tw_claim {
 	struct tw_changes changes;
 	TW_LIST(struct tw_spot) spots;
-	uint64_t count; /* places */
+	uint64_t count;		 /* places */
 	int64_t host_ns, gpu_ns; /* that they take */
-	uint32_t remedy;  /* which of the kind's remedies, see struct tw_kind */
-	double figure;	  /* for the evidence, its meaning is the kind's */
+	uint32_t remedy;	 /* which of the kind's remedies, see struct tw_kind */
+	double figure;		 /* for the evidence, its meaning is the kind's */
 };
 
 struct tw_collective_size {
@@ -81,8 +81,8 @@ void tw_claim_remove(struct tw_look *look, enum tw_finding_kind kind, uint32_t g
 void tw_claim_duration(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, double ns);
 /* GPU events of a leaf take `ns` together. */
 void tw_claim_scale(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, double factor);
-void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t track,
-		   int64_t from_ns, int64_t to_ns, int64_t keep_ns);
+void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t track, int64_t from_ns,
+		   int64_t to_ns, int64_t keep_ns);
 void tw_claim_change(struct tw_look *look, enum tw_finding_kind kind,
 		     const struct tw_change *change);
 /* A place: an event of the host, with the call that shows it (TW_NONE: none). */

@@ -151,8 +151,7 @@ int64_t tw_first_host_time(const struct tw_path *path, const struct tw_path_rank
 }
 
 /* The median delay of a code where it binds at GPU work, 1 us where it never does. */
-int64_t tw_usual_delay(const struct tw_path *path, const struct tw_path_rank *r,
-		       enum tw_cause code)
+int64_t tw_usual_delay(const struct tw_path *path, const struct tw_path_rank *r, enum tw_cause code)
 {
 	enum { NEVER_NS = 1000, SAMPLES = 4096 };
 	int64_t all[SAMPLES];
@@ -183,6 +182,44 @@ uint64_t tw_receives_from(const struct tw_diagnosis *d, uint32_t rank)
 			seen[n++] = c->collectives[i].group;
 	}
 	return n;
+}
+
+/* ---- places by weight */
+
+/* What a label is called: of a call its operation, else its name. */
+static uint32_t text_of(const struct tw_path_rank *r, uint32_t label, bool gpu)
+{
+	return gpu || !r->labels[label].operation ? r->labels[label].name :
+						    r->labels[label].operation;
+}
+
+void tw_add_heaviest(struct tw_finding *f, const struct tw_diagnosis *d, uint32_t rank,
+		     int64_t (*weight)(const struct tw_diagnosis *d, uint32_t point,
+				       const struct tw_scenario *s),
+		     const struct tw_scenario *s)
+{
+	enum { MOST = 3 };
+	const struct tw_path_rank *r = &d->path->ranks[rank];
+	size_t bytes = ((size_t)r->texts.count + 1) * sizeof(int64_t);
+	int64_t *sums = tw_alloc_array(d->allocator, bytes, 1);
+	uint32_t p, k, i, best;
+
+	for (p = r->first; sums && p < r->first + r->count; p++) {
+		int64_t ns = weight(d, p, s);
+
+		if (ns > 0)
+			sums[text_of(r, d->path->points[p].label,
+				     tw_is_gpu_point(&d->path->points[p]))] += ns;
+	}
+	for (k = 0; sums && k < MOST; k++) {
+		for (i = best = 0; i < r->texts.count; i++)
+			best = sums[i] > sums[best] ? i : best;
+		if (sums[best] <= 0)
+			break;
+		tw_add_place(f, "%.150s", tw_pool_text(&r->texts, best, NULL));
+		sums[best] = 0;
+	}
+	tw_free(d->allocator, sums, bytes);
 }
 
 /* ---- gains */
@@ -289,12 +326,13 @@ static void look_at_kind(void *context, size_t number)
 static int larger_gain_first(const void *a, const void *b)
 {
 	const struct tw_finding *const *x = a, *const *y = b;
+	double one = floor((*x)->gain_ns / SAME_NS), other = floor((*y)->gain_ns / SAME_NS);
 
+	if (one != other)
+		return one > other ? -1 : 1;
 	/* Of what gains the same, that which names a rank tells more. */
-	if (fabs((*x)->gain_ns - (*y)->gain_ns) <= SAME_NS && !*(*x)->ranks != !*(*y)->ranks)
+	if (!*(*x)->ranks != !*(*y)->ranks)
 		return *(*x)->ranks ? -1 : 1;
-	if ((*x)->gain_ns != (*y)->gain_ns)
-		return (*x)->gain_ns > (*y)->gain_ns ? -1 : 1;
 	return (*x)->kind < (*y)->kind ? -1 : (*x)->kind > (*y)->kind;
 }
 
@@ -305,8 +343,8 @@ static void collect(struct work *w)
 	size_t i, n = 0;
 
 	for (i = 0; i < TW_FINDING_KINDS; i++)
-		if (w->is_found[i] && w->found[i].gain_percent * 10 >=
-					      TW_LIMIT_FINDING_TOLD_PERCENT)
+		if (w->is_found[i] &&
+		    w->found[i].gain_percent * 10 >= TW_LIMIT_FINDING_TOLD_PERCENT)
 			list[n++] = &w->found[i];
 		else if (w->found[i].scenario.path)
 			tw_scenario_release(&w->found[i].scenario);

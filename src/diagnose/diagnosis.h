@@ -17,8 +17,8 @@ struct tw_finding {
 	double gain_percent; /* of a step, or of the window */
 	double together_percent;
 	enum tw_gain_how how;
-	char ranks[64];	   /* "2", "1, 3"; "": all, or the only one */
-	char where[600];   /* at most three places */
+	char ranks[64];	 /* "2", "1, 3"; "": all, or the only one */
+	char where[600]; /* at most three places */
 	char operation[200], module[120], site[200], stream[40];
 	char evidence[600];
 	char variant[120]; /* of the remedy: what is assumed */
@@ -32,10 +32,10 @@ struct tw_diagnosis {
 	struct tw_path *path;
 	struct tw_claims *claims; /* by rank */
 	uint32_t rank_count;
-	int64_t *times;	  /* as recorded */
+	int64_t *times; /* as recorded */
 	int64_t window_ns;
-	double step_ns;	  /* NaN: no two steps */
-	uint32_t steps;	  /* 0: not annotated */
+	double step_ns;			     /* NaN: no two steps */
+	uint32_t steps;			     /* 0: not annotated */
 	TW_LIST(struct tw_finding) findings; /* by gain, then observations */
 	bool failed;
 };
@@ -62,6 +62,12 @@ void tw_set_ranks(struct tw_finding *f, const struct tw_diagnosis *d, const uint
 /* The places of a kind in a rank. */
 void tw_places_of(struct tw_finding *f, const struct tw_diagnosis *d, uint32_t rank,
 		  enum tw_finding_kind kind);
+
+/* Of the points of a rank that are weighed, those called the same together: the heaviest as places. */
+void tw_add_heaviest(struct tw_finding *f, const struct tw_diagnosis *d, uint32_t rank,
+		     int64_t (*weight)(const struct tw_diagnosis *d, uint32_t point,
+				       const struct tw_scenario *s),
+		     const struct tw_scenario *s);
 
 /* What a scenario gains: ns of a step and percent, or of the window by step. 0 or -1. */
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, double *gain_ns,

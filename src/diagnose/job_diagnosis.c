@@ -29,8 +29,7 @@ static void free_attached(void *context)
  */
 static int look_at(struct attached *a, const struct trawl_report *report)
 {
-	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT,
-						   .autograd = true };
+	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT, .autograd = true };
 	struct tw_analysis_input in = *tw_report_input(report);
 	struct tw_modelled modelled = { 0 };
 	struct tw_derived *own = NULL;
@@ -99,9 +98,9 @@ static void release_claims(struct tw_claims *claims, size_t count,
 	tw_free(allocator, claims, (count + 1) * sizeof(*claims));
 }
 
-int tw_diagnose_job(struct tw_diagnosis *d, struct trawl_job *job,
-		    const struct tw_matches *matches, const struct tw_clocks *clocks,
-		    unsigned threads, const struct trawl_allocator *allocator)
+int tw_diagnose_job(struct tw_diagnosis *d, struct trawl_job *job, const struct tw_matches *matches,
+		    const struct tw_clocks *clocks, unsigned threads,
+		    const struct trawl_allocator *allocator)
 {
 	struct tw_claims *claims = tw_alloc_array(allocator, job->count + 1, sizeof(*claims));
 	struct tw_path_part *parts = tw_alloc_array(allocator, job->count + 1, sizeof(*parts));

@@ -195,11 +195,11 @@ const struct tw_range *tw_range_at(const struct tw_ranges *ranges, uint32_t trac
 {
 	const struct tw_range *list = ranges->list.at;
 	size_t i = TW_LOWER_BOUND(at, 0, ranges->list.count,
-				  list[at].track < track ||
-					  (list[at].track == track && list[at].start_ns <= time_ns));
+				  list[at].track < track || (list[at].track == track &&
+							     list[at].start_ns <= time_ns));
 
 	return i && list[i - 1].track == track && time_ns <= list[i - 1].end_ns ? &list[i - 1] :
-										    NULL;
+										  NULL;
 }
 
 void tw_launched_in(struct tw_look *look, uint32_t track, int64_t from_ns, int64_t to_ns,
@@ -266,8 +266,8 @@ const struct tw_shape *tw_shape_of(struct tw_look *look, uint32_t node)
 		texts.dims = text_argument(look, event, TW_KEY_input_dims_2021);
 	if (texts.dims.len <= 2)
 		return NULL;
-	texts.name = (struct tw_slice){ tw_look_name(look, node),
-					strlen(tw_look_name(look, node)) };
+	texts.name =
+		(struct tw_slice){ tw_look_name(look, node), strlen(tw_look_name(look, node)) };
 	call = tw_alloc(look->scratch, sizeof(*call));
 	shape = tw_arena_array(&look->arena, 1, sizeof(*shape));
 	look->failed |= !call || !shape;
@@ -300,8 +300,8 @@ bool tw_waits_for_copy(struct tw_look *look, uint32_t node, uint32_t gpu)
 	return tw_is_blocking_copy(look->d, tw_look_node_kinds(look, node), node, gpu);
 }
 
-static double parameter(const struct tw_look *look, const struct tw_op_work *work,
-			const char *name, double fallback)
+static double parameter(const struct tw_look *look, const struct tw_op_work *work, const char *name,
+			double fallback)
 {
 	const struct tw_modelled *m = look->modelled;
 	uint32_t i;
@@ -343,8 +343,7 @@ static uint32_t leaf_node(const struct tw_look *look, uint32_t call)
 					  &arg) ||
 		     trawl_event_argument(look->trace, look->d->host.event[at],
 					  TW_KEY_input_dims_2021, &arg)) &&
-		    arg.kind == TRAWL_VALUE_JSON &&
-		    look->trace->texts.entries[arg.text].len > 2)
+		    arg.kind == TRAWL_VALUE_JSON && look->trace->texts.entries[arg.text].len > 2)
 			return at;
 	return call;
 }

@@ -17,20 +17,20 @@ struct tw_shape {
 	unsigned tensors; /* of one dimension or more, at most TW_MOST_TENSORS of them */
 	struct tw_dims dims[TW_MOST_TENSORS];
 	double elements[TW_MOST_TENSORS];
-	double largest, sum; /* elements: of the largest tensor, of all */
+	double largest, sum;  /* elements: of the largest tensor, of all */
 	double element_bytes; /* of the first operand's type; NaN: not known */
 	char precision[8];    /* "bf16"; "": not known */
 };
 
 /* An operation with recorded shapes, or a call, and the GPU work that it launched itself. */
 struct tw_leaf {
-	uint32_t node;	       /* host node */
-	uint32_t first, count; /* in look->leaf_gpu */
-	int64_t gpu_ns;	       /* sum of durations */
+	uint32_t node;		      /* host node */
+	uint32_t first, count;	      /* in look->leaf_gpu */
+	int64_t gpu_ns;		      /* sum of durations */
 	const struct tw_shape *shape; /* NULL: not recorded */
-	const char *op;	       /* "mul": without "aten::" and a final "_"; "": of another kind */
+	const char *op; /* "mul": without "aten::" and a final "_"; "": of another kind */
 	const struct tw_op_work *work; /* NULL: no model */
-	bool taken;	       /* belongs to a finding: slow kernels of it are no other one */
+	bool taken; /* belongs to a finding: slow kernels of it are no other one */
 };
 
 /* Leaves of a thread, in order of launch. */
@@ -59,16 +59,16 @@ struct tw_look {
 	const struct tw_path_part *part;
 	const struct tw_delays *delays;
 	const struct trawl_allocator *scratch; /* a scope */
-	struct tw_claims *claims; /* where the rules put what they find */
+	struct tw_claims *claims;	       /* where the rules put what they find */
 	struct tw_arena arena;
-	struct tw_groups spots; /* of all claims: numbers of their places */
-	unsigned *kinds; /* by text id: enum tw_host_kind, bit 31: asked */
+	struct tw_groups spots;	   /* of all claims: numbers of their places */
+	unsigned *kinds;	   /* by text id: enum tw_host_kind, bit 31: asked */
 	struct tw_leaves *threads; /* by number of thread of the part */
 	uint32_t *leaf_gpu;
-	uint32_t *leaf_of; /* by GPU event: leaf number, over all threads; TW_NONE: none */
+	uint32_t *leaf_of;	/* by GPU event: leaf number, over all threads; TW_NONE: none */
 	struct tw_leaf *leaves; /* of all threads */
 	uint32_t leaf_count;
-	uint8_t *backward; /* by host node: in the backward pass */
+	uint8_t *backward;    /* by host node: in the backward pass */
 	uint32_t *last_copy;  /* by host node of a call: the last copy that it launched, + 1 */
 	uint32_t *first_node; /* by track: its first host node; one more than there are tracks */
 	uint32_t *caller;     /* by leaf: event of the innermost python function, TW_NONE */
@@ -104,9 +104,7 @@ static inline uint32_t tw_look_track(const struct tw_look *look, uint32_t node)
 
 static inline const char *tw_look_name(const struct tw_look *look, uint32_t node)
 {
-	return look->trace->texts
-		.entries[look->trace->events.name[look->d->host.event[node]]]
-		.ptr;
+	return look->trace->texts.entries[look->trace->events.name[look->d->host.event[node]]].ptr;
 }
 
 static inline int64_t tw_gpu_ns(const struct tw_look *look, uint32_t gpu)

@@ -108,10 +108,10 @@ static void list_steps(struct tw_rank_build *b)
 	r->steps = tw_alloc_array(b->allocator, (size_t)r->step_count + 1, sizeof(*r->steps));
 	b->failed |= !r->steps;
 	for (i = 0; i < r->step_count && !b->failed; i++)
-		r->steps[i] = (struct tw_path_step){ e->start_ns[b->steps[i]],
-						     e->start_ns[b->steps[i]] +
-							     e->dur_ns[b->steps[i]],
-						     number_of_step(b, b->steps[i]) };
+		r->steps[i] =
+			(struct tw_path_step){ e->start_ns[b->steps[i]],
+					       e->start_ns[b->steps[i]] + e->dur_ns[b->steps[i]],
+					       number_of_step(b, b->steps[i]) };
 }
 
 static void find_steps(struct tw_rank_build *b)

@@ -121,8 +121,8 @@ struct tw_path_rank {
 	int32_t *step;	       /* by GPU event: number of the step that launched it, -1: none */
 	struct tw_path_step *steps; /* in order of start */
 	uint32_t step_count;
-	int64_t shift_ns; /* what was added to the rank's own times */
-	int64_t clock_ns; /* of that, what its clock is off */
+	int64_t shift_ns;     /* what was added to the rank's own times */
+	int64_t clock_ns;     /* of that, what its clock is off */
 	uint32_t *launch;     /* by GPU event: the start of its launch call, TW_NO_POINT */
 	uint32_t *launch_end; /* by GPU event: the end of that call */
 	uint32_t *queue;      /* by GPU event: number of its stream */

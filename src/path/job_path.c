@@ -178,9 +178,9 @@ static int add_matches(struct joining *j, const struct trawl_allocator *a)
 	return 0;
 }
 
-int tw_path_join_job(struct tw_path **out, struct tw_path_part *parts,
-		     const struct trawl_job *job, const struct tw_matches *matches,
-		     const struct tw_clocks *clocks, const struct trawl_allocator *allocator)
+int tw_path_join_job(struct tw_path **out, struct tw_path_part *parts, const struct trawl_job *job,
+		     const struct tw_matches *matches, const struct tw_clocks *clocks,
+		     const struct trawl_allocator *allocator)
 {
 	struct joining j = { .job = job, .matches = matches, .clocks = clocks, .parts = parts };
 	struct tw_scope scope;

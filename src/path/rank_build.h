@@ -86,5 +86,4 @@ uint32_t tw_last_of_queue(const struct tw_rank_build *b, uint32_t queue, uint32_
 
 void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocator *allocator);
 
-
 #endif

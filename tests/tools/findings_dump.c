@@ -53,9 +53,8 @@ int main(int argc, char **argv)
 {
 	struct trawl_error err = { 0 };
 	struct tw_diagnosis d = { 0 };
-	int status = argc > 1 ? diagnose(&d, (const char *const *)argv + 1, (size_t)argc - 1,
-					 &err) :
-				-1;
+	int status =
+		argc > 1 ? diagnose(&d, (const char *const *)argv + 1, (size_t)argc - 1, &err) : -1;
 
 	if (!status)
 		status = print(&d, &err);

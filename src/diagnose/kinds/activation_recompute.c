@@ -34,7 +34,8 @@ static int64_t first_backward(const struct tw_look *look, const struct tw_range 
 
 		if (start > r->end_ns)
 			break;
-		if (start > r->start_ns && !strncmp(tw_look_name(look, i), engine, sizeof(engine) - 1))
+		if (start > r->start_ns &&
+		    !strncmp(tw_look_name(look, i), engine, sizeof(engine) - 1))
 			return start;
 	}
 	(void)host;

@@ -15,11 +15,12 @@
 
 bool tw_is_pointwise(const char *op)
 {
-	static const char *const ops[] = { "mul",   "add",  "sub",	   "div",    "tanh",
-					   "neg",   "exp",  "log",	   "sqrt",   "rsqrt",
-					   "pow",   "sigmoid", "gelu",	   "relu",   "silu",
-					   "abs",   "where", "clamp",	   "masked_fill", "erf",
-					   "sin",   "cos",  "square",	   "rsub",   "reciprocal" };
+	static const char *const ops[] = {
+		"mul",	"add",	  "sub",   "div",	"tanh",	       "neg",  "exp",
+		"log",	"sqrt",	  "rsqrt", "pow",	"sigmoid",     "gelu", "relu",
+		"silu", "abs",	  "where", "clamp",	"masked_fill", "erf",  "sin",
+		"cos",	"square", "rsub",  "reciprocal"
+	};
 	size_t i;
 
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)

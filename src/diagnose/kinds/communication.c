@@ -117,10 +117,11 @@ void tw_collective_sizes(struct tw_look *look)
 static void claim_transfer(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu,
 			   double link_ns, double ns)
 {
-	tw_claim_change(look, kind, &(struct tw_change){ .kind = TW_CHANGE_BANDWIDTH,
-							  .gpu = gpu,
-							  .factor = link_ns,
-							  .ns = (int64_t)(ns + 0.5) });
+	tw_claim_change(look, kind,
+			&(struct tw_change){ .kind = TW_CHANGE_BANDWIDTH,
+					     .gpu = gpu,
+					     .factor = link_ns,
+					     .ns = (int64_t)(ns + 0.5) });
 	tw_claim_collective(look, kind, gpu);
 }
 
@@ -342,13 +343,13 @@ static void look_at_exposed(struct tw_look *look)
 {
 	const struct tw_path_rank *r = &look->part->rank;
 	struct gradients s = { .look = look };
-	uint32_t *ready = tw_alloc_array(look->scratch, (size_t)r->collective_count + 1,
-					 sizeof(*ready));
+	uint32_t *ready =
+		tw_alloc_array(look->scratch, (size_t)r->collective_count + 1, sizeof(*ready));
 
-	s.backward = tw_alloc_array(look->scratch, (size_t)r->launched_count + 1,
-				    sizeof(*s.backward));
-	s.reduced = tw_alloc_array(look->scratch, (size_t)r->collective_count + 1,
-				   sizeof(*s.reduced));
+	s.backward =
+		tw_alloc_array(look->scratch, (size_t)r->launched_count + 1, sizeof(*s.backward));
+	s.reduced =
+		tw_alloc_array(look->scratch, (size_t)r->collective_count + 1, sizeof(*s.reduced));
 	look->failed |= !ready || !s.backward || !s.reduced;
 	for (s.step = 0; s.step < (int32_t)(r->step_count ? r->step_count : 1); s.step++)
 		if (!look->failed && r->collective_count)

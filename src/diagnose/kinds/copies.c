@@ -75,8 +75,8 @@ static void look_at(struct tw_look *look, enum tw_finding_kind kind, bool blocki
 		if (blocking)
 			free_call(look, g);
 		call = look->d->gpu.launch[g];
-		tw_claim_spot(look, kind, tw_look_op_event(look, call),
-			      look->d->host.event[call], tw_gpu_ns(look, g));
+		tw_claim_spot(look, kind, tw_look_op_event(look, call), look->d->host.event[call],
+			      tw_gpu_ns(look, g));
 	}
 }
 

@@ -41,6 +41,22 @@ static bool is_graph_launch(const struct tw_path *path, const struct tw_path_ran
 	return strstr(tw_pool_text(&r->texts, label->name, NULL), "Graph");
 }
 
+/* What a gap that changes is before. */
+static int64_t closed_gap(const struct tw_diagnosis *d, uint32_t point, const struct tw_scenario *s)
+{
+	const struct tw_path_point *p = &d->path->points[point];
+	uint32_t cause;
+	int64_t ns = 0;
+
+	if (p->kind != TW_POINT_GPU)
+		return 0;
+	for (cause = p->causes; cause < p[1].causes; cause++)
+		if (d->path->from[cause] != TW_NO_POINT)
+			ns += tw_path_delay(d->path, point, cause) -
+			      tw_scenario_delay(s, point, cause);
+	return ns;
+}
+
 static bool set_graph_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
 {
 	const struct tw_path *path = d->path;
@@ -64,6 +80,8 @@ static bool set_graph_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struct
 			f->changed++;
 		}
 	}
+	if (f->changed)
+		tw_add_heaviest(f, d, 0, closed_gap, s);
 	tw_evidence(f, "%.3f ms in %llu gaps between nodes", (double)ns / 1e6,
 		    (unsigned long long)f->changed);
 	return f->changed;
@@ -114,6 +132,8 @@ static bool set_queued_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struc
 			f->changed++;
 		}
 	}
+	if (f->changed)
+		tw_add_heaviest(f, d, 0, closed_gap, s);
 	tw_evidence(f, "%.3f ms in %llu gaps before work that was queued", (double)ns / 1e6,
 		    (unsigned long long)f->changed);
 	return f->changed;

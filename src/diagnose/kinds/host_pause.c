@@ -107,10 +107,10 @@ static void add_pause(struct pauses *s, const struct between *of, int64_t usual_
 	for (t = 0; of->point - part->rank.threads[t].first >= part->rank.threads[t].count; t++)
 		;
 	s->found[s->count++] = (struct pause){ .of = of,
-						.usual_ns = usual_ns,
-						.from_ns = part->points[of->point - 1].time_ns,
-						.to_ns = part->points[of->point].time_ns,
-						.track = part->rank.threads[t].track };
+					       .usual_ns = usual_ns,
+					       .from_ns = part->points[of->point - 1].time_ns,
+					       .to_ns = part->points[of->point].time_ns,
+					       .track = part->rank.threads[t].track };
 }
 
 /* Far longer than usual, of those of one place, in order of time. */
@@ -184,12 +184,11 @@ static void claim(struct pauses *s, struct pause *p)
 
 	if (!is_silent(p, &from_ns, &to_ns))
 		return;
-	tw_claim_change(look, KIND, &(struct tw_change){ .kind = TW_CHANGE_POINT,
-							  .gpu = point,
-							  .ns = p->usual_ns });
-	tw_claim_spot_in_step(look, KIND, tw_event_at(look, p->track, from_ns, to_ns),
-			      TW_NONE, p->of->ns - p->usual_ns,
-			      look->part->rank.steps[p->of->step].number);
+	tw_claim_change(
+		look, KIND,
+		&(struct tw_change){ .kind = TW_CHANGE_POINT, .gpu = point, .ns = p->usual_ns });
+	tw_claim_spot_in_step(look, KIND, tw_event_at(look, p->track, from_ns, to_ns), TW_NONE,
+			      p->of->ns - p->usual_ns, look->part->rank.steps[p->of->step].number);
 }
 
 static void look_at_pauses(struct tw_look *look)

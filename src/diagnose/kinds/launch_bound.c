@@ -140,6 +140,17 @@ static int64_t in_a_graph(const struct tw_path *path, uint32_t point, uint32_t c
 		       delay_ns;
 }
 
+/* What the host's time that is gone was spent in. */
+static int64_t host_time(const struct tw_diagnosis *d, uint32_t point, const struct tw_scenario *s)
+{
+	uint32_t cause = tw_path_binding(d->path, point);
+
+	if (tw_is_gpu_point(&d->path->points[point]) || cause == TW_NO_POINT ||
+	    s->rule(d->path, point, cause, 1, NULL))
+		return 0;
+	return tw_path_delay(d->path, point, cause);
+}
+
 static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
 {
 	int64_t launch = 0, all = 0;
@@ -155,6 +166,7 @@ static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_f
 		return false;
 	s->rule = in_a_graph;
 	f->changed = 1;
+	tw_add_heaviest(f, d, 0, host_time, s);
 	tw_evidence(f, "%.1f ms of %.1f ms idle time end with a launch made meanwhile",
 		    (double)launch / 1e6, (double)all / 1e6);
 	return true;

@@ -146,11 +146,9 @@ static void even_out(struct tw_diagnosis *d, struct tw_scenario *s, const struct
 					     t->out_mean / t->largest);
 		/* The dispatch: its experts work until the way back. */
 		if (t->out_largest >= UNEVEN * t->out_mean)
-			f->changed += even_experts(d, s, &m,
-						   t->out_mean /
-							   d->claims[m.rank]
-								   .collectives[m.number]
-								   .out);
+			f->changed += even_experts(
+				d, s, &m,
+				t->out_mean / d->claims[m.rank].collectives[m.number].out);
 	}
 }
 
@@ -167,7 +165,8 @@ static bool set_even(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 			if (!count_tokens(d, &n, hub, &t))
 				continue;
 			even_out(d, s, &n, hub, &t, f);
-			if (t.out_largest / t.out_mean > worst.out_largest / fmax(1, worst.out_mean))
+			if (t.out_largest / t.out_mean >
+			    worst.out_largest / fmax(1, worst.out_mean))
 				worst = t;
 		}
 	free_numbers(d, &n);

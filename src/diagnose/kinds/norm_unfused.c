@@ -29,8 +29,8 @@ static bool has(const struct tw_leaf *at, uint32_t count, const char *const *ops
 
 static uint32_t length_at(const struct tw_leaf *at, uint32_t count)
 {
-	static const char *const parts[] = { "pow",  "mean", "add", "rsqrt", "mul", "copy",
-					     "sub",  "div",  "sqrt", "var",   NULL };
+	static const char *const parts[] = { "pow", "mean", "add",  "rsqrt", "mul", "copy",
+					     "sub", "div",  "sqrt", "var",   NULL };
 	static const char *const first[] = { "pow", "mean", "copy", NULL };
 	static const char *const mean[] = { "mean", NULL }, *const mul[] = { "mul", NULL };
 	static const char *const root[] = { "rsqrt", "sqrt", "div", NULL };

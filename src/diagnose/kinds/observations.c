@@ -32,7 +32,8 @@ static bool step_times(const struct tw_diagnosis *d, int64_t *end)
 			const struct tw_path_rank *r = &d->path->ranks[i];
 			int64_t t = time_of(d, tw_gpu_end(r, g));
 
-			if (r->step[g] >= 0 && (uint32_t)r->step[g] < d->steps && t > end[r->step[g]])
+			if (r->step[g] >= 0 && (uint32_t)r->step[g] < d->steps &&
+			    t > end[r->step[g]])
 				end[r->step[g]] = t;
 		}
 	for (k = 0; k < d->steps; k++)
@@ -66,10 +67,11 @@ static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 		usual = tw_middle_of(rest, d->steps - 1).lower;
 		first = end[0] - begin;
 		found = loads > 0 && (double)first > WARMS_TIMES * (double)usual;
-		tw_evidence(f,
-			    "step 1 takes %.3f ms, the others %.3f ms; %.3f ms of it are first uses, "
-			    "loads and compilation",
-			    (double)first / 1e6, (double)usual / 1e6, (double)loads / 1e6);
+		tw_evidence(
+			f,
+			"step 1 takes %.3f ms, the others %.3f ms; %.3f ms of it are first uses, "
+			"loads and compilation",
+			(double)first / 1e6, (double)usual / 1e6, (double)loads / 1e6);
 	}
 	tw_free(d->allocator, end, bytes);
 	tw_free(d->allocator, rest, bytes);
@@ -189,8 +191,7 @@ static int64_t wait_at(const struct tw_diagnosis *d, uint32_t hub)
 	uint32_t cause;
 
 	for (cause = p->causes; cause < p[1].causes; cause++)
-		if (d->path->from[cause] != TW_NO_POINT &&
-		    time_of(d, d->path->from[cause]) < first)
+		if (d->path->from[cause] != TW_NO_POINT && time_of(d, d->path->from[cause]) < first)
 			first = time_of(d, d->path->from[cause]);
 	return first == INT64_MAX ? 0 : p->time_ns - first;
 }

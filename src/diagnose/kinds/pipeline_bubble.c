@@ -211,8 +211,7 @@ static double step_with(struct pipeline *p, uint32_t times)
 		for (i = 0; i < s.stages; i++) {
 			const struct stage *stage = &p->stages[i];
 
-			s.forward[i] =
-				(stage->forward_ns / times + stage->forward_gaps_ns) / all;
+			s.forward[i] = (stage->forward_ns / times + stage->forward_gaps_ns) / all;
 			s.backward[i] =
 				(stage->backward_ns / times + stage->backward_gaps_ns) / all;
 		}

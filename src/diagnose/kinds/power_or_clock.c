@@ -116,8 +116,7 @@ static uint64_t look_at_rank(struct tw_diagnosis *d, struct tw_scenario *s, uint
 	uint64_t changed = 0;
 	uint32_t i;
 
-	tw_groups_init_values(&x.by_step, sizeof(struct of_step), sizeof(struct sum),
-			      d->allocator);
+	tw_groups_init_values(&x.by_step, sizeof(struct of_step), sizeof(struct sum), d->allocator);
 	tw_groups_init_values(&x.fastest, sizeof(uint64_t), sizeof(double), d->allocator);
 	tw_groups_init_values(&x.rate, sizeof(int64_t), 2 * sizeof(double), d->allocator);
 	add_up(&x, rank);

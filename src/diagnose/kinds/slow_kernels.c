@@ -51,8 +51,7 @@ static bool is_slow(const struct tw_leaf *leaf, double target_ns)
 
 static double padded(double size, double element_bytes)
 {
-	return fmod(size * element_bytes, ALIGNED_BYTES) == 0 ? size :
-								  ceil(size / PADDED) * PADDED;
+	return fmod(size * element_bytes, ALIGNED_BYTES) == 0 ? size : ceil(size / PADDED) * PADDED;
 }
 
 static bool is_misaligned(const struct tw_gemm *g)
@@ -111,15 +110,14 @@ static void look_at_misaligned(struct tw_look *look)
 /* Names of kernels that use the tensor cores or matrix units. */
 static bool on_matrix_units(const struct tw_look *look, const struct tw_leaf *leaf)
 {
-	static const char *const parts[] = { "tf32", "tensorop", "s1688", "s16816", "xf32",
-					     "hmma", "wgmma", "mfma" };
+	static const char *const parts[] = { "tf32", "tensorop", "s1688", "s16816",
+					     "xf32", "hmma",	 "wgmma", "mfma" };
 	uint32_t i;
 	size_t k;
 
 	for (i = 0; i < leaf->count; i++) {
 		uint32_t event = look->d->gpu.event[look->leaf_gpu[leaf->first + i]];
-		const char *name =
-			look->trace->texts.entries[look->trace->events.name[event]].ptr;
+		const char *name = look->trace->texts.entries[look->trace->events.name[event]].ptr;
 
 		for (k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
 			if (strcasestr(name, parts[k]))
@@ -167,7 +165,8 @@ static void look_at_sheets(struct tw_look *look, enum tw_finding_kind kind,
 		struct tw_leaf *leaf = &look->leaves[i];
 		double ns;
 
-		if (!is_long(look, leaf) || !is_sheet(leaf, sheets) || tw_in_optimizer(look, leaf->node))
+		if (!is_long(look, leaf) || !is_sheet(leaf, sheets) ||
+		    tw_in_optimizer(look, leaf->node))
 			continue;
 		ns = tw_target_ns(look, leaf->work->flops, leaf->work->bytes, leaf->work->spec);
 		if (ns > 0 && is_slow(leaf, ns))
@@ -175,13 +174,13 @@ static void look_at_sheets(struct tw_look *look, enum tw_finding_kind kind,
 	}
 }
 
-#define LOOK(id, ...)                                                                      \
-	static void look_at_##id(struct tw_look *look)                                     \
-	{                                                                                  \
-		static const char *const sheets[] = { __VA_ARGS__, NULL };                 \
-                                                                                           \
-		look_at_sheets(look, TW_KIND_low_efficiency_##id, sheets);                 \
-	}                                                                                  \
+#define LOOK(id, ...)                                                      \
+	static void look_at_##id(struct tw_look *look)                     \
+	{                                                                  \
+		static const char *const sheets[] = { __VA_ARGS__, NULL }; \
+                                                                           \
+		look_at_sheets(look, TW_KIND_low_efficiency_##id, sheets); \
+	}                                                                  \
 	const struct tw_kind tw_kind_low_efficiency_##id = { .look = look_at_##id };
 
 LOOK(attention, "SDPA", "InferenceAttention")

@@ -26,8 +26,7 @@ static void end_run(struct tw_look *look, struct tw_leaf *first, uint32_t count,
 			  g->element_bytes * b * (g->m * g->k + g->k * g->n + g->m * g->n),
 			  first->work->spec);
 	if (!isnan(ns))
-		tw_claim_fusion(look, TW_KIND_small_gemms, first, count,
-				fmax(LEAST_KERNEL_NS, ns));
+		tw_claim_fusion(look, TW_KIND_small_gemms, first, count, fmax(LEAST_KERNEL_NS, ns));
 }
 
 static void look_at_thread(struct tw_look *look, const struct tw_leaves *l)
@@ -38,10 +37,10 @@ static void look_at_thread(struct tw_look *look, const struct tw_leaves *l)
 	for (i = 0; i < l->count && !look->failed; i++) {
 		bool small = is_small(look, &l->at[i], &g);
 
-		if (count && (!small || !is_same(&run, &g) ||
-			      tw_look_start(look, l->at[i].node) -
-					      tw_look_end(look, l->at[i - 1].node) >
-				      TOGETHER_NS)) {
+		if (count &&
+		    (!small || !is_same(&run, &g) ||
+		     tw_look_start(look, l->at[i].node) - tw_look_end(look, l->at[i - 1].node) >
+			     TOGETHER_NS)) {
 			end_run(look, &l->at[begin], count, &run);
 			count = 0;
 		}

@@ -13,8 +13,7 @@
 /* Source: FlashAttention-2 (Dao 2023): 5 products backward for 2 forward. */
 #define BACKWARD_TIMES 2.5
 
-static bool is_product(const struct tw_look *look, const struct tw_leaf *leaf,
-		       struct tw_gemm *gemm)
+static bool is_product(const struct tw_look *look, const struct tw_leaf *leaf, struct tw_gemm *gemm)
 {
 	return (!strcmp(leaf->op, "bmm") || !strcmp(leaf->op, "baddbmm") ||
 		!strcmp(leaf->op, "matmul")) &&
@@ -41,9 +40,8 @@ static uint32_t length_at(const struct tw_look *look, const struct tw_leaf *at, 
 	for (i = 1; i < count && is_between(&at[i]); i++)
 		softmax |= strstr(at[i].op, "softmax") != NULL;
 	/* The matrix of scores, b x m x n, is what the second product takes. */
-	return softmax && i < count && is_product(look, &at[i], &second) &&
-			       second.b == first->b && second.m == first->m &&
-			       second.k == first->n ?
+	return softmax && i < count && is_product(look, &at[i], &second) && second.b == first->b &&
+			       second.m == first->m && second.k == first->n ?
 		       i + 1 :
 		       0;
 }
