@@ -1,3 +1,5 @@
+#include "diagnose/claims.h"
+
 #include "diagnose/kinds.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+#include "diagnose/diagnosis.h"
+
 #include "diagnose/kinds.h"
 
 #include "base/alloc.h"
@@ -56,6 +58,7 @@ void tw_set_ranks(struct tw_finding *f, const struct tw_diagnosis *d, const uint
 	uint32_t i;
 
 	f->ranks[0] = '\0';
+	f->first_rank = count ? ranks[0] : 0;
 	for (i = 0; i < count; i++) {
 		size_t len = strlen(f->ranks);
 

@@ -17,6 +17,7 @@ struct tw_finding {
 	double gain_percent; /* of a step, or of the window */
 	double together_percent;
 	enum tw_gain_how how;
+	uint32_t first_rank; /* index of the first of `ranks` */
 	char ranks[64];	 /* "2", "1, 3"; "": all, or the only one */
 	char where[600]; /* at most three places */
 	char operation[200], module[120], site[200], stream[40];

@@ -2,6 +2,7 @@
 #include "diagnose/kinds.h"
 
 #include "data/limits.h"
+#include "table/columns.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,26 +30,26 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[N] = TW_INTEGER("n", 4, "number of the finding: the order of gains", .values = "!"),
+	[N] = TW_INTEGER(TW_COL_FINDING_N, 4, "number of the finding: the order of gains", .values = "!"),
 	[KIND] = TW_TEXT("kind", 24, "code of the kind", .values = "!"),
-	[TITLE] = TW_TEXT("title", 50, "what was found", .values = "!"),
-	[GAIN_MS] = TW_REAL("gain_ms", "ms", 3, 10,
+	[TITLE] = TW_TEXT(TW_COL_FINDING_TITLE, 50, "what was found", .values = "!"),
+	[GAIN_MS] = TW_REAL(TW_COL_GAIN_MS, "ms", 3, 10,
 			    "shorter step with this remedy alone; without steps the window"),
-	[GAIN_PERCENT] = TW_REAL("gain_percent", "%", 2, 12, "gain / step, or / window"),
+	[GAIN_PERCENT] = TW_REAL(TW_COL_GAIN_PERCENT, "%", 2, 12, "gain / step, or / window"),
 	[TOGETHER] = TW_REAL("gain_together_percent", "%", 2, 14,
 			     "gain of this finding and all before it together"),
-	[HOW] = TW_TEXT("gain_how", 12,
+	[HOW] = TW_TEXT(TW_COL_GAIN_HOW, 12,
 			"replay; bound: at most; estimate: a model of the remedy; observation: "
 			"no gain"),
 	[PRIORITY] = TW_TEXT("priority", 10, "Critical, High, Medium or Low, by the gain"),
-	[WHERE] = TW_TEXT("where", 50, "at most three places, the most telling first"),
-	[RANK] = TW_TEXT("rank", 8, "ranks it concerns; empty: all, or the only one"),
+	[WHERE] = TW_TEXT(TW_COL_FINDING_WHERE, 50, "at most three places, the most telling first"),
+	[RANK] = TW_TEXT(TW_COL_FINDING_RANK, 8, "ranks it concerns; empty: all, or the only one"),
 	[OPERATION] = TW_TEXT("operation", 30, "operator with its shapes, or call"),
 	[MODULE] = TW_TEXT("module", 16, "innermost module"),
 	[SITE] = TW_TEXT("call_site", 30, "innermost Python function of the program"),
 	[STREAM] = TW_TEXT("stream", 10, "stream of the GPU work"),
-	[EVIDENCE] = TW_TEXT("evidence", 50, "figures that show it, with numbers of events"),
-	[REMEDY] = TW_TEXT("remedy", 50, "what to change, and what the gain assumes"),
+	[EVIDENCE] = TW_TEXT(TW_COL_EVIDENCE, 50, "figures that show it, with numbers of events"),
+	[REMEDY] = TW_TEXT(TW_COL_REMEDY, 50, "what to change, and what the gain assumes"),
 	[CONFIDENCE] = TW_TEXT("confidence", 10, "high, medium, low"),
 	[INFERRED] = TW_REAL("inferred_percent", "%", 1, 10,
 			     "share of the critical path whose causes are inferred"),

@@ -1,4 +1,6 @@
 #define _GNU_SOURCE
+#include "diagnose/look.h"
+
 #include "diagnose/kinds.h"
 
 #include "base/alloc.h"

@@ -443,6 +443,7 @@ void tw_fair_write(const struct tw_report_material *m, struct tw_str *out)
 	tw_str_add_cstr(out, "\n\n## Executive Summary\n");
 	add_overview(m, out);
 	add_metrics(m, out);
+	tw_report_findings(m, out);
 	add_top_operations(m, out);
 	add_pictures(m, out);
 	tw_str_add_cstr(out, RULE);

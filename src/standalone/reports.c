@@ -246,6 +246,7 @@ int tw_reports(struct tw_prepared *prepared, const struct tw_reports_options *op
 	struct tw_report_material m = { .prepared = prepared,
 					.model = options->model,
 					.no_workbook = options->no_workbook,
+					.findings = options->findings,
 					.without_charts = "they were not asked for" };
 	struct trawl_error drawn;
 	int status = read_material(&m, err), pictures_status = 0;

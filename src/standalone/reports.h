@@ -39,6 +39,7 @@ struct tw_report_material {
 	struct tw_prepared *prepared;
 	const char *model;
 	bool no_workbook;
+	const struct trawl_table *findings; /* NULL: none */
 	const char *platform; /* NULL: not known */
 	const struct tw_json_value *manifest;
 	const struct tw_json_value *peaks; /* metadata of a category, a null value without any */
@@ -87,6 +88,8 @@ void tw_report_args(struct tw_str *out, const struct tw_json_value *args, size_t
 bool tw_report_is_low(const struct tw_json_value *optimization);
 /* "## Warnings" and "## Appendix". */
 void tw_fair_appendix(const struct tw_report_material *material, struct tw_str *out);
+/* "### What Limits the Run": the largest gains, end to end, and what is worth knowing. */
+void tw_report_findings(const struct tw_report_material *material, struct tw_str *out);
 void tw_rough_write(const struct tw_report_material *material, struct tw_str *out);
 
 /* "# <Model> - <Platform> Standalone Analysis" without a line's end. */

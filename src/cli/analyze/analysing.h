@@ -4,6 +4,7 @@
 
 #include "cli/trace/reporting.h"
 #include "standalone/standalone.h"
+#include "trawl/findings.h"
 
 #include <time.h>
 
@@ -12,6 +13,7 @@ struct cli_analysing {
 	const char *model;	 /* NULL: the name of the trace */
 	struct cli_texts replay; /* names by commas; none: what qualifies by itself */
 	bool no_replay, no_plots;
+	const struct trawl_diagnosis *diagnosis; /* of the job that the trace is of; NULL: of it alone */
 };
 
 /* Writes everything that comes of a report, prints the result; the exit status. */
@@ -44,6 +46,6 @@ void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, c
  * wrote.  The exit status.
  */
 int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categories,
-		       enum tw_format format);
+		       const struct trawl_diagnosis *diagnosis, enum tw_format format);
 
 #endif

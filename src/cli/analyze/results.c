@@ -1,6 +1,6 @@
 /* What analyze and category print: read back from what they wrote. */
 #include "cli/analyze/analysing.h"
-#include "cli/screen.h"
+#include "cli/analyze/findings.h"
 
 #include "base/alloc.h"
 #include "data/limits.h"
@@ -248,6 +248,8 @@ static struct trawl_table *change_table(struct tw_prepared *prepared)
 
 /* ---- printed */
 
+enum { TABLES = 3 };
+
 /* The text of a cell, for a terminal. */
 static void add_cell(struct tw_str *out, const struct trawl_table *table, size_t row, size_t column)
 {
@@ -404,7 +406,8 @@ static void add_changes(struct cli_screen *s, const struct trawl_table *changes)
 }
 
 static int print_text(const struct tw_json_value *manifest,
-		      const struct trawl_table *const tables[3])
+		      const struct trawl_diagnosis *diagnosis,
+		      const struct trawl_table *const tables[TABLES])
 {
 	bool has_work = has_cell(tables[0], 0, 5) && trawl_table_cell(tables[0], 0, 5).real > 0;
 	struct cli_screen s;
@@ -414,6 +417,8 @@ static int print_text(const struct tw_json_value *manifest,
 	if (has_work) {
 		add_use(&s, tables[0]);
 		add_missing(&s, manifest);
+		tw_str_add_char(&s.out, '\n');
+		cli_add_findings(&s, diagnosis);
 		tw_str_add_char(&s.out, '\n');
 		tw_render_text(tables[1], &s.out, s.width, 0);
 		tw_str_add_char(&s.out, '\n');
@@ -426,9 +431,10 @@ static int print_text(const struct tw_json_value *manifest,
 }
 
 int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categories,
-		       enum tw_format format)
+		       const struct trawl_diagnosis *diagnosis, enum tw_format format)
 {
-	struct trawl_table *tables[3] = { NULL, categories, NULL };
+	struct trawl_table *tables[TABLES] = { NULL, categories, NULL };
+	const struct trawl_table *printed[TABLES + 1];
 	const struct tw_json_value *manifest;
 	struct trawl_error err;
 	int status = CLI_FAILED, i;
@@ -438,19 +444,22 @@ int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categor
 		return cli_fail(&err);
 	tables[0] = analysis_table(manifest);
 	tables[2] = change_table(prepared);
-	for (i = 0, err.status = 0; i < 3 && !err.status; i++) {
+	for (i = 0, err.status = 0; i < TABLES && !err.status; i++) {
 		if (!tables[i])
 			tw_no_memory(&err);
 		else if (tw_table_finish(tables[i], &err))
 			break;
 	}
-	if (i < 3 || err.status)
+	if (i < TABLES || err.status)
 		status = cli_fail(&err);
 	else if (format == TW_FORMAT_TABLE)
-		status = print_text(manifest, (const struct trawl_table *const *)tables);
-	else
-		status = cli_print_tables((const struct trawl_table *const *)tables, 3, format,
-					  "analyze", 0);
+		status = print_text(manifest, diagnosis, (const struct trawl_table *const *)tables);
+	else {
+		printed[0] = trawl_diagnosis_findings(diagnosis);
+		for (i = 0; i < TABLES; i++)
+			printed[1 + i] = tables[i];
+		status = cli_print_tables(printed, 1 + TABLES, format, "analyze", 0);
+	}
 	trawl_table_free(tables[0]);
 	trawl_table_free(tables[2]);
 	return status;

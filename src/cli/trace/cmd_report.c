@@ -85,7 +85,7 @@ static int write_and_print(const struct report_command *c, const struct cli_trac
 	double start = cli_seconds();
 	int status, failed;
 
-	failed = cli_write_report(r, made->report, &err);
+	failed = cli_write_report(r, made->report, NULL, &err);
 	if (!failed && c->plots)
 		failed = draw_plots(c, made, &o, &err);
 	if (r->common.verbose)

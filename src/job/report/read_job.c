@@ -1,6 +1,7 @@
 #include "job/report/read_job.h"
 
 #include "base/alloc.h"
+#include "diagnose/job_diagnosis.h"
 #include "job/set/job_notes.h"
 #include "job/sums/sums.h"
 #include "job/transport/gather.h"
@@ -35,6 +36,7 @@ static int begin(struct reading *r, const struct trawl_job_options *given, struc
 		.report = o->report,
 		.progress = o->progress,
 		.progress_context = o->progress_context,
+		.attach = o->findings ? tw_diagnose_attach : NULL,
 	};
 	if (o->collectives_only)
 		return 0;
