@@ -36,8 +36,8 @@ TRAWL_API int trawl_diagnose_job(struct trawl_diagnosis **out, struct trawl_job 
 TRAWL_API void trawl_diagnosis_free(struct trawl_diagnosis *diagnosis);
 
 /* The table `findings`: by gain, then observations. Lives as long as the diagnosis. */
-TRAWL_API const struct trawl_table *
-trawl_diagnosis_findings(const struct trawl_diagnosis *diagnosis);
+TRAWL_API const struct trawl_table *trawl_diagnosis_findings(
+	const struct trawl_diagnosis *diagnosis);
 
 /* First start to last end of the GPU work whose launch is recorded, and a steady step; NaN: no two steps. */
 TRAWL_API int64_t trawl_diagnosis_window_ns(const struct trawl_diagnosis *diagnosis);

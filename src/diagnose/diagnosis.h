@@ -18,8 +18,8 @@ struct tw_finding {
 	double together_percent;
 	enum tw_gain_how how;
 	uint32_t first_rank; /* index of the first of `ranks` */
-	char ranks[64];	 /* "2", "1, 3"; "": all, or the only one */
-	char where[600]; /* at most three places */
+	char ranks[64];	     /* "2", "1, 3"; "": all, or the only one */
+	char where[600];     /* at most three places */
 	char operation[200], module[120], site[200], stream[40];
 	char evidence[600];
 	char variant[120]; /* of the remedy: what is assumed */

@@ -40,7 +40,7 @@ struct tw_report_material {
 	const char *model;
 	bool no_workbook;
 	const struct trawl_table *findings; /* NULL: none */
-	const char *platform; /* NULL: not known */
+	const char *platform;		    /* NULL: not known */
 	const struct tw_json_value *manifest;
 	const struct tw_json_value *peaks; /* metadata of a category, a null value without any */
 	const struct tw_json_value *data;  /* priority_data.json, once it is written */

@@ -37,11 +37,12 @@ void tw_report_findings(const struct tw_report_material *m, struct tw_str *out)
 
 	if (!rows)
 		return;
-	tw_str_add_cstr(out, "\n### What Limits the Run\n"
-			     "Gains are of a steady step (without steps: of the window), end to end, "
-			     "by replay of what waited for what; each is of its remedy alone.\n\n"
-			     "| # | Finding | Gain | How | Where | Evidence | Remedy |\n"
-			     "|---|---------|------|-----|-------|----------|--------|\n");
+	tw_str_add_cstr(out,
+			"\n### What Limits the Run\n"
+			"Gains are of a steady step (without steps: of the window), end to end, "
+			"by replay of what waited for what; each is of its remedy alone.\n\n"
+			"| # | Finding | Gain | How | Where | Evidence | Remedy |\n"
+			"|---|---------|------|-----|-------|----------|--------|\n");
 	for (i = 0; i < rows; i++) {
 		tw_str_addf(out, "| %zu | ", i + 1);
 		add_text(out, m->findings, i, TW_COL_FINDING_TITLE);

@@ -243,7 +243,8 @@ static int write_and_print(struct analysis *run, const struct trawl_report *repo
 	start.tv_sec--;
 	if (write_all(run, report, &err))
 		return cli_fail(&err);
-	status = cli_print_analysis(&run->prepared, run->categories, run->diagnosis, common->format);
+	status =
+		cli_print_analysis(&run->prepared, run->categories, run->diagnosis, common->format);
 	if (status == CLI_DONE && !common->quiet) {
 		tell_where(run);
 		cli_tell_older(run->prepared.dir, &start);

@@ -13,7 +13,8 @@ struct cli_analysing {
 	const char *model;	 /* NULL: the name of the trace */
 	struct cli_texts replay; /* names by commas; none: what qualifies by itself */
 	bool no_replay, no_plots;
-	const struct trawl_diagnosis *diagnosis; /* of the job that the trace is of; NULL: of it alone */
+	const struct trawl_diagnosis
+		*diagnosis; /* of the job that the trace is of; NULL: of it alone */
 };
 
 /* Writes everything that comes of a report, prints the result; the exit status. */

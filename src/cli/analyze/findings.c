@@ -13,8 +13,7 @@
 /* As many are printed; the files have all. */
 #define MOST_PRINTED 8
 
-int cli_write_findings(const char *dir, const struct trawl_table *findings,
-		       struct trawl_error *err)
+int cli_write_findings(const char *dir, const struct trawl_table *findings, struct trawl_error *err)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
 	struct tw_str text;

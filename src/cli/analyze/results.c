@@ -405,8 +405,7 @@ static void add_changes(struct cli_screen *s, const struct trawl_table *changes)
 		add_change_text(s, changes, i);
 }
 
-static int print_text(const struct tw_json_value *manifest,
-		      const struct trawl_diagnosis *diagnosis,
+static int print_text(const struct tw_json_value *manifest, const struct trawl_diagnosis *diagnosis,
 		      const struct trawl_table *const tables[TABLES])
 {
 	bool has_work = has_cell(tables[0], 0, 5) && trawl_table_cell(tables[0], 0, 5).real > 0;

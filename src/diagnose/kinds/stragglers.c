@@ -167,6 +167,17 @@ static void add_second(struct tw_diagnosis *d, const struct total *order, struct
 	tw_scenario_release(&both);
 }
 
+/* How much longer a kernel takes than it would. */
+static int64_t excess(const struct tw_diagnosis *d, uint32_t point, const struct tw_scenario *s)
+{
+	const struct tw_path_point *p = &d->path->points[point];
+
+	return p->kind != TW_POINT_GPU + 1 || p->causes == p[1].causes ?
+		       0 :
+		       tw_path_delay(d->path, point, p->causes) -
+			       tw_scenario_delay(s, point, p->causes);
+}
+
 static bool set_computing(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
 {
 	struct total *order;
@@ -183,6 +194,7 @@ static bool set_computing(struct tw_diagnosis *d, struct tw_scenario *s, struct 
 			    (long long)d->path->ranks[order[1].rank].rank,
 			    (double)order[1].ns / 1e6);
 		tw_add_place(f, "rank %lld", (long long)d->path->ranks[order[0].rank].rank);
+		tw_add_heaviest(f, d, order[0].rank, excess, s);
 		add_second(d, order, f);
 		found = f->changed;
 	}
