@@ -77,6 +77,8 @@ void tw_claims_release(struct tw_claims *claims);
 
 struct tw_look;
 
+/* A text of the claims' own, 0 of an empty one. */
+uint32_t tw_claim_text(struct tw_look *look, const char *text, size_t len);
 void tw_claim_remove(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu);
 void tw_claim_duration(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, double ns);
 /* GPU events of a leaf take `ns` together. */
