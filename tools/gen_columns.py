@@ -31,6 +31,7 @@ LIBRARIES = re.search(r"^Libs.private: (.*)$", (ROOT / "cmake/trawl.pc.in").read
 
 LISTER = r"""
 #include "analysis/analysis.h"
+#include "diagnose/diagnosis.h"
 #include "study/compare/tables.h"
 #include "model/model.h"
 #include "job/sums/sums.h"
@@ -109,6 +110,16 @@ static void list_collectives(void)
 	}
 }
 
+static void list_findings(void)
+{
+	const struct tw_table_spec *table = &tw_findings_spec;
+
+	printf("findings\n");
+	printf("table\t%s\t%s\t0\t%d\t%p\n", table->name, table->meaning, table->keep_empty,
+	       (const void *)table->columns);
+	list_columns(table);
+}
+
 static void list_compare(void)
 {
 	size_t i;
@@ -143,6 +154,7 @@ int main(void)
 	}
 	list_ranks();
 	list_collectives();
+	list_findings();
 	list_compare();
 #define TW_DEFECT(id, severity, meaning) \
 	printf("kind\t%s\t%s\t%s\n", #id, trawl_severity_name(TRAWL_##severity), meaning);
@@ -151,6 +163,11 @@ int main(void)
 }
 """
 
+FINDINGS = """
+# Findings
+
+`trawl analyze` writes this table, also as `findings.json`, and prints it with `--format`. How gains are
+worked out is in [METRICS.md](METRICS.md#findings)."""
 HEAD = """# Tables and columns
 
 This page is written by `tools/gen_columns.py` from the declarations in `src/analysis/`; do not edit
@@ -249,6 +266,8 @@ def columns_page(lines):
             out.append(OVER_RANKS)
         elif fields[0] == "collectives":
             out.append(COLLECTIVES)
+        elif fields[0] == "findings":
+            out.append(FINDINGS)
         elif fields[0] == "compare":
             out.append(COMPARE)
         elif fields[0] == "table":

@@ -13,31 +13,32 @@
 /* ---- what changes */
 
 void tw_claim_change(struct tw_look *look, enum tw_finding_kind kind,
-		     const struct tw_change *change)
+		     const struct tw_remedy_part *change)
 {
 	struct tw_claims *c = look->claims;
 
-	look->failed |= !TW_LIST_ADD(&c->of[kind].changes.list, change, c->allocator);
+	look->failed |= !TW_LIST_ADD(&c->of[kind].remedy.list, change, c->allocator);
 }
 
 void tw_claim_remove(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu)
 {
-	tw_claim_change(look, kind, &(struct tw_change){ .kind = TW_CHANGE_REMOVE, .gpu = gpu });
+	tw_claim_change(look, kind,
+			&(struct tw_remedy_part){ .kind = TW_REMEDY_REMOVE, .gpu = gpu });
 }
 
 void tw_claim_duration(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, double ns)
 {
 	tw_claim_change(look, kind,
-			&(struct tw_change){ .kind = TW_CHANGE_DURATION,
-					     .gpu = gpu,
-					     .ns = (int64_t)(ns + 0.5) });
+			&(struct tw_remedy_part){ .kind = TW_REMEDY_DURATION,
+						  .gpu = gpu,
+						  .ns = (int64_t)(ns + 0.5) });
 }
 
 void tw_claim_scale(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, double factor)
 {
 	tw_claim_change(
 		look, kind,
-		&(struct tw_change){ .kind = TW_CHANGE_SCALE, .gpu = gpu, .factor = factor });
+		&(struct tw_remedy_part){ .kind = TW_REMEDY_SCALE, .gpu = gpu, .factor = factor });
 }
 
 void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t track, int64_t from_ns,
@@ -47,11 +48,11 @@ void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t tra
 
 	if (thread != UINT32_MAX)
 		tw_claim_change(look, kind,
-				&(struct tw_change){ .kind = TW_CHANGE_HOST,
-						     .thread = thread,
-						     .from_ns = from_ns,
-						     .to_ns = to_ns,
-						     .ns = keep_ns });
+				&(struct tw_remedy_part){ .kind = TW_REMEDY_HOST,
+							  .thread = thread,
+							  .from_ns = from_ns,
+							  .to_ns = to_ns,
+							  .ns = keep_ns });
 }
 
 /* ---- where: texts of the rank's own */
@@ -205,7 +206,7 @@ void tw_claims_release(struct tw_claims *c)
 	if (!c->allocator)
 		return;
 	for (i = 0; i < TW_FINDING_KINDS; i++) {
-		TW_LIST_FREE(&c->of[i].changes.list, c->allocator);
+		TW_LIST_FREE(&c->of[i].remedy.list, c->allocator);
 		TW_LIST_FREE(&c->of[i].spots, c->allocator);
 	}
 	tw_free(c->allocator, c->place, ((size_t)c->gpu_count + 1) * sizeof(*c->place));

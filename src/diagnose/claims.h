@@ -5,7 +5,7 @@
 #ifndef TW_DIAGNOSE_CLAIMS_H
 #define TW_DIAGNOSE_CLAIMS_H
 
-#include "diagnose/changes.h"
+#include "diagnose/remedy.h"
 #include "store/pool.h"
 
 #define TW_FINDING_KIND(id) TW_KIND_##id,
@@ -28,11 +28,10 @@ struct tw_spot {
 };
 
 struct tw_claim {
-	struct tw_changes changes;
+	struct tw_remedy remedy;
 	TW_LIST(struct tw_spot) spots;
 	uint64_t count;		 /* places */
 	int64_t host_ns, gpu_ns; /* that they take */
-	uint32_t remedy;	 /* which of the kind's remedies, see struct tw_kind */
 	double figure;		 /* for the evidence, its meaning is the kind's */
 };
 
@@ -86,7 +85,7 @@ void tw_claim_scale(struct tw_look *look, enum tw_finding_kind kind, uint32_t gp
 void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t track, int64_t from_ns,
 		   int64_t to_ns, int64_t keep_ns);
 void tw_claim_change(struct tw_look *look, enum tw_finding_kind kind,
-		     const struct tw_change *change);
+		     const struct tw_remedy_part *change);
 /* A place: an event of the host, with the call that shows it (TW_NONE: none). */
 void tw_claim_spot(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
 		   uint32_t call_event, int64_t ns);

@@ -30,7 +30,7 @@ static void apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 
 	for (i = 0; i < d->rank_count; i++) {
 		struct tw_claim *claim = &d->claims[i].of[f->kind];
-		uint64_t changed = tw_changes_apply(&claim->changes, &f->scenario, i);
+		uint64_t changed = tw_remedy_apply(&claim->remedy, &f->scenario, i);
 
 		f->changed += changed;
 		if (!changed)

@@ -49,6 +49,7 @@ int tw_diagnose(struct tw_diagnosis *d, struct tw_path *path, struct tw_claims *
 		unsigned threads, const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_diagnosis_release(struct tw_diagnosis *d);
 
+extern const struct tw_table_spec tw_findings_spec;
 /* The table `findings`; NULL: out of memory. */
 struct trawl_table *tw_findings_table(const struct tw_diagnosis *d,
 				      const struct trawl_allocator *allocator);

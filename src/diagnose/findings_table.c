@@ -56,7 +56,7 @@ static const struct trawl_column columns[] = {
 			     "share of the critical path whose causes are inferred"),
 };
 
-static const struct tw_table_spec spec =
+const struct tw_table_spec tw_findings_spec =
 	TW_SPEC("findings", "what limits the run, and what each remedy would gain", columns,
 		.keep_empty = true);
 
@@ -101,6 +101,12 @@ static void set_remedy(struct trawl_table *table, size_t row, const struct tw_di
 	tw_table_set_str(table, row, REMEDY, text);
 }
 
+/* As it is shown everywhere: one number for one thing. */
+static double rounded(double value, double digits)
+{
+	return round(value * digits) / digits;
+}
+
 static void add_row(struct trawl_table *table, const struct tw_diagnosis *d, size_t number)
 {
 	const struct tw_finding *f = &d->findings.at[number];
@@ -110,9 +116,9 @@ static void add_row(struct trawl_table *table, const struct tw_diagnosis *d, siz
 	tw_table_set_integer(table, row, N, (int64_t)number + 1);
 	tw_table_set_str(table, row, KIND, words->code);
 	tw_table_set_str(table, row, TITLE, words->title);
-	tw_table_set_real(table, row, GAIN_MS, f->gain_ns / 1e6);
-	tw_table_set_real(table, row, GAIN_PERCENT, f->gain_percent);
-	tw_table_set_real(table, row, TOGETHER, f->together_percent);
+	tw_table_set_real(table, row, GAIN_MS, rounded(f->gain_ns / 1e6, 1e3));
+	tw_table_set_real(table, row, GAIN_PERCENT, rounded(f->gain_percent, 1e2));
+	tw_table_set_real(table, row, TOGETHER, rounded(f->together_percent, 1e2));
 	tw_table_set_str(table, row, HOW, words->how);
 	tw_table_set_str(table, row, PRIORITY, priority_of(f->gain_percent));
 	set_text(table, row, WHERE, f->where);
@@ -131,7 +137,7 @@ static void add_row(struct trawl_table *table, const struct tw_diagnosis *d, siz
 struct trawl_table *tw_findings_table(const struct tw_diagnosis *d,
 				      const struct trawl_allocator *allocator)
 {
-	struct trawl_table *table = tw_table_new(&spec, allocator);
+	struct trawl_table *table = tw_table_new(&tw_findings_spec, allocator);
 	size_t i;
 
 	for (i = 0; table && i < d->findings.count; i++)

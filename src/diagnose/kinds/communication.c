@@ -118,10 +118,10 @@ static void claim_transfer(struct tw_look *look, enum tw_finding_kind kind, uint
 			   double link_ns, double ns)
 {
 	tw_claim_change(look, kind,
-			&(struct tw_change){ .kind = TW_CHANGE_BANDWIDTH,
-					     .gpu = gpu,
-					     .factor = link_ns,
-					     .ns = (int64_t)(ns + 0.5) });
+			&(struct tw_remedy_part){ .kind = TW_REMEDY_BANDWIDTH,
+						  .gpu = gpu,
+						  .factor = link_ns,
+						  .ns = (int64_t)(ns + 0.5) });
 	tw_claim_collective(look, kind, gpu);
 }
 
@@ -332,9 +332,9 @@ static void look_at_step(struct gradients *s, uint32_t *ready)
 		uint32_t g = r->collectives[s->reduced[i]].first;
 
 		tw_claim_change(s->look, TW_KIND_exposed_communication,
-				&(struct tw_change){ .kind = TW_CHANGE_EARLIER,
-						     .gpu = g,
-						     .other = ready[i] });
+				&(struct tw_remedy_part){ .kind = TW_REMEDY_EARLIER,
+							  .gpu = g,
+							  .other = ready[i] });
 		tw_claim_collective(s->look, TW_KIND_exposed_communication, g);
 	}
 }

@@ -184,9 +184,10 @@ static void claim(struct pauses *s, struct pause *p)
 
 	if (!is_silent(p, &from_ns, &to_ns))
 		return;
-	tw_claim_change(
-		look, KIND,
-		&(struct tw_change){ .kind = TW_CHANGE_POINT, .gpu = point, .ns = p->usual_ns });
+	tw_claim_change(look, KIND,
+			&(struct tw_remedy_part){ .kind = TW_REMEDY_POINT,
+						  .gpu = point,
+						  .ns = p->usual_ns });
 	tw_claim_spot_in_step(look, KIND, tw_event_at(look, p->track, from_ns, to_ns), TW_NONE,
 			      p->of->ns - p->usual_ns, look->part->rank.steps[p->of->step].number);
 }

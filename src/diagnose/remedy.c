@@ -1,4 +1,4 @@
-#include "diagnose/changes.h"
+#include "diagnose/remedy.h"
 
 /* A collective is slow that takes more than twice what the link needs. */
 #define SLOW_TIMES 2
@@ -13,7 +13,7 @@ static int64_t duration_of(const struct tw_scenario *s, const struct tw_path_ran
 }
 
 static void start_earlier(struct tw_scenario *s, const struct tw_path_rank *rank,
-			  const struct tw_change *c)
+			  const struct tw_remedy_part *c)
 {
 	enum { AFTER_NS = 1000 };
 	uint32_t start = tw_gpu_start(rank, c->gpu), cause;
@@ -34,7 +34,7 @@ static void start_earlier(struct tw_scenario *s, const struct tw_path_rank *rank
 }
 
 static bool close_gap(struct tw_scenario *s, const struct tw_path_rank *rank,
-		      const struct tw_change *c)
+		      const struct tw_remedy_part *c)
 {
 	uint32_t start = tw_gpu_start(rank, c->gpu), cause;
 
@@ -49,39 +49,40 @@ static bool close_gap(struct tw_scenario *s, const struct tw_path_rank *rank,
 }
 
 /* Whether a change changed something. */
-static bool apply(const struct tw_change *c, struct tw_scenario *s, const struct tw_path_rank *r)
+static bool apply(const struct tw_remedy_part *c, struct tw_scenario *s,
+		  const struct tw_path_rank *r)
 {
 	enum tw_cause code;
 	int64_t ns;
 	uint32_t point;
 
 	switch (c->kind) {
-	case TW_CHANGE_REMOVE:
+	case TW_REMEDY_REMOVE:
 		tw_scenario_remove(s, r, c->gpu);
 		return true;
-	case TW_CHANGE_DURATION:
+	case TW_REMEDY_DURATION:
 		tw_scenario_duration(s, r, c->gpu, (double)c->ns);
 		return true;
-	case TW_CHANGE_SCALE:
+	case TW_REMEDY_SCALE:
 		ns = duration_of(s, r, c->gpu, &code);
 		tw_scenario_duration(s, r, c->gpu, (double)ns * c->factor);
 		return true;
-	case TW_CHANGE_HOST:
+	case TW_REMEDY_HOST:
 		tw_scenario_free_host(s, &r->threads[c->thread], c->from_ns + r->shift_ns,
 				      c->to_ns + r->shift_ns, c->ns);
 		return true;
-	case TW_CHANGE_EARLIER:
+	case TW_REMEDY_EARLIER:
 		start_earlier(s, r, c);
 		return true;
-	case TW_CHANGE_POINT:
+	case TW_REMEDY_POINT:
 		point = r->first + c->gpu;
 		if (tw_path_binding(s->path, point) == TW_NO_POINT)
 			return false;
 		tw_scenario_set(s, point, tw_path_binding(s->path, point), c->ns);
 		return true;
-	case TW_CHANGE_GAP:
+	case TW_REMEDY_GAP:
 		return close_gap(s, r, c);
-	case TW_CHANGE_BANDWIDTH:
+	case TW_REMEDY_BANDWIDTH:
 		ns = duration_of(s, r, c->gpu, &code);
 		if (code != TW_CAUSE_COLLECTIVE || (double)ns <= SLOW_TIMES * c->factor)
 			return false;
@@ -91,8 +92,8 @@ static bool apply(const struct tw_change *c, struct tw_scenario *s, const struct
 	return false;
 }
 
-uint64_t tw_changes_apply(const struct tw_changes *changes, struct tw_scenario *scenario,
-			  uint32_t rank)
+uint64_t tw_remedy_apply(const struct tw_remedy *changes, struct tw_scenario *scenario,
+			 uint32_t rank)
 {
 	uint64_t changed = 0;
 	size_t i;
