@@ -245,40 +245,61 @@ static void read_shape(const struct tw_call *call, struct tw_shape *shape)
 	}
 }
 
-static struct tw_slice text_argument(const struct tw_look *look, uint32_t event, uint32_t key)
+/* The text of an argument, 0: it is not recorded. */
+static uint32_t text_argument(const struct tw_look *look, uint32_t event, uint32_t key)
 {
 	struct trawl_argument arg;
-	struct tw_slice slice = { "", 0 };
 
-	if (trawl_event_argument(look->trace, event, key, &arg) && arg.kind == TRAWL_VALUE_JSON)
-		slice.ptr = tw_pool_text(&look->trace->texts, arg.text, &slice.len);
+	return trawl_event_argument(look->trace, event, key, &arg) &&
+			       arg.kind == TRAWL_VALUE_JSON ?
+		       arg.text :
+		       0;
+}
+
+static struct tw_slice slice_of(const struct tw_look *look, uint32_t text)
+{
+	struct tw_slice slice;
+
+	slice.ptr = tw_pool_text(&look->trace->texts, text, &slice.len);
 	return slice;
 }
 
-/* NULL where no shapes were recorded, or out of memory. */
+static const struct tw_shape *read_shapes(struct tw_look *look, uint32_t node, uint32_t dims,
+					  uint32_t types)
+{
+	const struct tw_call_texts texts = { .name = { tw_look_name(look, node),
+						       strlen(tw_look_name(look, node)) },
+					     .dims = slice_of(look, dims),
+					     .types = slice_of(look, types) };
+	struct tw_shape *shape = tw_arena_array(&look->arena, 1, sizeof(*shape));
+
+	if (!look->call)
+		look->call = tw_alloc(look->scratch, sizeof(*look->call));
+	look->failed |= !look->call || !shape;
+	if (look->failed)
+		return NULL;
+	tw_call_read(look->call, &texts);
+	read_shape(look->call, shape);
+	return shape;
+}
+
+/* NULL where no shapes were recorded, or out of memory.  Those that are the same are read once. */
 const struct tw_shape *tw_shape_of(struct tw_look *look, uint32_t node)
 {
 	uint32_t event = look->d->host.event[node];
-	struct tw_call_texts texts = { .dims = text_argument(look, event, TW_KEY_input_dims),
-				       .types = text_argument(look, event, TW_KEY_input_type) };
-	struct tw_call *call;
-	struct tw_shape *shape;
+	uint32_t key[2] = { text_argument(look, event, TW_KEY_input_dims),
+			    text_argument(look, event, TW_KEY_input_type) };
+	const struct tw_shape **shape;
 
-	if (!texts.dims.len)
-		texts.dims = text_argument(look, event, TW_KEY_input_dims_2021);
-	if (texts.dims.len <= 2)
+	if (!key[0])
+		key[0] = text_argument(look, event, TW_KEY_input_dims_2021);
+	if (!key[0] || look->trace->texts.entries[key[0]].len <= 2)
 		return NULL;
-	texts.name =
-		(struct tw_slice){ tw_look_name(look, node), strlen(tw_look_name(look, node)) };
-	call = tw_alloc(look->scratch, sizeof(*call));
-	shape = tw_arena_array(&look->arena, 1, sizeof(*shape));
-	look->failed |= !call || !shape;
-	if (call && shape) {
-		tw_call_read(call, &texts);
-		read_shape(call, shape);
-	}
-	tw_free(look->scratch, call, sizeof(*call));
-	return shape;
+	shape = tw_groups_at(&look->shapes, key);
+	look->failed |= !shape;
+	if (shape && !*shape)
+		*shape = read_shapes(look, node, key[0], key[1]);
+	return shape ? *shape : NULL;
 }
 
 double tw_target_ns(const struct tw_look *look, double flops, double bytes, const char *spec)

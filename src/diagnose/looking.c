@@ -205,8 +205,10 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 	tw_arena_init(&look.arena, &scope.allocator);
 	tw_groups_init_values(&look.spots, 4 * sizeof(uint32_t), sizeof(uint32_t),
 			      &scope.allocator);
+	tw_groups_init_values(&look.shapes, 2 * sizeof(uint32_t), sizeof(struct tw_shape *),
+			      &scope.allocator);
 	run_rules(&look);
-	look.failed |= look.spots.failed;
+	look.failed |= look.shapes.failed || look.spots.failed;
 	tw_scope_end(&scope);
 	return look.failed || claims->texts.failed ? TRAWL_ENOMEM : 0;
 }
