@@ -154,24 +154,15 @@ static int analyse(struct analysis *run, struct trawl_error *err)
 	const struct tw_reports_options options = {
 		.model = a->model ? a->model : title_of(a->reporting.path),
 		.no_workbook = a->reporting.no_xlsx,
+		.no_charts = a->no_plots,
 	};
-	struct tw_pictures *pictures = NULL;
-	double start;
-	int status;
+	int status = analyse_categories(run, err);
+	double start = cli_seconds();
 
-	if (!a->no_plots) {
-		pictures = tw_pictures_begin(&run->prepared, &options);
-		if (!pictures)
-			return tw_no_memory(err);
-	}
-	status = analyse_categories(run, err);
-	start = cli_seconds();
 	if (!status && !a->no_replay)
 		status = write_packages(run, err);
-	if (status)
-		tw_pictures_abandon(pictures);
-	else
-		status = tw_reports(&run->prepared, &options, pictures, err);
+	if (!status)
+		status = tw_reports(&run->prepared, &options, err);
 	tell_time(run, "packages and reports written", start);
 	return status;
 }
