@@ -28,16 +28,18 @@ static void tell_time(const struct analysis *run, const char *what, double start
 struct ending {
 	const char *name;
 	struct tw_category_result result;
-	double time_ms;
+	struct cli_category_figures figures;
 };
 
-/* By time, most first. */
+/* By time, most first; those without a time are last. */
 static int compare_endings(const void *a, const void *b)
 {
 	const struct ending *p = a, *q = b;
+	double p_ms = p->figures.time_ms >= 0 ? p->figures.time_ms : -1;
+	double q_ms = q->figures.time_ms >= 0 ? q->figures.time_ms : -1;
 
-	if (p->time_ms != q->time_ms)
-		return p->time_ms > q->time_ms ? -1 : 1;
+	if (p_ms != q_ms)
+		return p_ms > q_ms ? -1 : 1;
 	return strcmp(p->name, q->name);
 }
 
@@ -67,13 +69,13 @@ static int analyse_categories(struct analysis *run, struct trawl_error *err)
 			cli_message("category %s skipped: %s", e->name, e->result.message);
 			run->failed++;
 		}
-		e->time_ms = cli_category_time(&run->prepared, e->name);
+		e->figures = cli_category_figures(&run->prepared, e->name);
 	}
 	if (count)
 		qsort(endings, count, sizeof(*endings), compare_endings);
 	for (i = 0; i < count; i++)
-		cli_add_category(run->categories, &run->prepared, endings[i].name,
-				 &endings[i].result);
+		cli_add_category(run->categories, endings[i].name, &endings[i].result,
+				 &endings[i].figures);
 	tell_time(run, "categories analyzed", start);
 	return 0;
 }
