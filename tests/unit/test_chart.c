@@ -151,6 +151,49 @@ static void test_places(void **state)
 	tw_str_release(&svg);
 }
 
+/* What no axis should fail at: it is left out. */
+static void test_odd_numbers(void **state)
+{
+	static const double odd[] = { 0, -1, 5e-324, 1e-30, 1e30, 1.7e308, INFINITY, NAN };
+	static const double most[] = { 2e-30, 9e29 };
+	struct tw_chart_ceiling ceiling = { "matrix_bf16", 0 };
+	struct tw_chart_point both[] = { { "", "", 2e-30, 9e29, 0.5, 1, "matrix_bf16" },
+					 { "", "", 9e29, 2e-30, 0.5, 1, "matrix_bf16" } };
+	struct tw_roofline_chart other = { .title = "",
+					   .platform = "",
+					   .ceilings = &ceiling,
+					   .ceiling_count = 1,
+					   .points = both,
+					   .point_count = 2 };
+	struct trawl_error err;
+	struct tw_str svg;
+	size_t i;
+
+	tw_str_init(&svg, trawl_allocator_default());
+	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		tw_str_clear(&svg);
+		ceiling.tflops = other.mem_bw_gbps = odd[i];
+		assert_int_equal(tw_roofline_chart(&other, &svg, &err), 0);
+		assert_int_equal(count(svg.ptr, "<circle"), 2);
+		/* The name of the axis alone. */
+		assert_int_equal(count(svg.ptr, "TFLOP/s<") + count(svg.ptr, "GB/s<"), 1);
+		assert_null(strstr(svg.ptr, "=\"-2147"));
+		both[1].tflops_per_s = odd[i];
+		tw_str_clear(&svg);
+		assert_int_equal(tw_roofline_chart(&other, &svg, &err), 0);
+		assert_int_equal(count(svg.ptr, "<circle"), 1);
+		both[1].tflops_per_s = 2e-30;
+	}
+	for (i = 0; i < 2; i++) {
+		tw_str_clear(&svg);
+		ceiling.tflops = most[i];
+		other.mem_bw_gbps = most[!i];
+		assert_int_equal(tw_roofline_chart(&other, &svg, &err), 0);
+		assert_int_equal(count(svg.ptr, "TFLOP/s<") + count(svg.ptr, "GB/s<"), 3);
+	}
+	tw_str_release(&svg);
+}
+
 /* No line of memory, no ceilings, one point; as many points as a trace has. */
 static void test_little_and_much(void **state)
 {
@@ -269,7 +312,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_picture),		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_little_and_much), cmocka_unit_test(test_nothing_to_draw),
-		cmocka_unit_test(test_no_gnuplot),	cmocka_unit_test(test_gnuplot_fails),
+		cmocka_unit_test(test_odd_numbers),	cmocka_unit_test(test_no_gnuplot),
+		cmocka_unit_test(test_gnuplot_fails),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

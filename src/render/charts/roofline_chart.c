@@ -59,6 +59,7 @@ struct drawing {
 	size_t count;
 	struct spec *specs; /* room for one of each point */
 	size_t spec_count;
+	double mem_bw_gbps;		     /* NaN: no line */
 	double x_low, x_high, y_low, y_high; /* of the axes */
 	struct box taken[4 * TW_CHART_NAMED];
 	size_t taken_count;
@@ -66,10 +67,15 @@ struct drawing {
 
 /* ---- what is drawn */
 
+/* Numbers beyond have no place on axes that show the others. */
+static bool has_place(double value)
+{
+	return value > 1e-30 && value < 1e30;
+}
+
 static bool can_be_drawn(const struct tw_chart_point *p)
 {
-	return isfinite(p->flops_per_byte) && p->flops_per_byte > 0 && isfinite(p->tflops_per_s) &&
-	       p->tflops_per_s > 0;
+	return has_place(p->flops_per_byte) && has_place(p->tflops_per_s);
 }
 
 /* The largest first; equal ones as they came: all are elements of one array. */
@@ -108,7 +114,8 @@ static void collect_specs(struct drawing *d)
 			spec->colour = *p->spec ? colours[d->spec_count % COLOURS] : NO_SPEC_COLOUR;
 			d->spec_count++;
 			for (k = 0; k < d->chart->ceiling_count; k++)
-				if (*p->spec && !strcmp(d->chart->ceilings[k].spec, p->spec))
+				if (*p->spec && !strcmp(d->chart->ceilings[k].spec, p->spec) &&
+				    has_place(d->chart->ceilings[k].tflops))
 					spec->tflops = d->chart->ceilings[k].tflops;
 		}
 	}
@@ -137,7 +144,7 @@ static void set_axis(double low, double high, double *axis_low, double *axis_hig
 /* FLOPs per byte where the bandwidth's line meets a ceiling. */
 static double ridge(const struct drawing *d, double tflops)
 {
-	return tflops * 1e3 / d->chart->mem_bw_gbps;
+	return tflops * 1e3 / d->mem_bw_gbps;
 }
 
 /* fmin and fmax pass over what is not known. */
@@ -441,11 +448,11 @@ static void add_bandwidth(struct drawing *d)
 				    .colour = "333333",
 				    .align = TW_SVG_CENTER,
 				    .bold = true };
-	double slope = d->chart->mem_bw_gbps / 1e3, top = next_ceiling(d, INFINITY);
+	double slope = d->mem_bw_gbps / 1e3, top = next_ceiling(d, INFINITY);
 	double x1 = fmax(d->x_low, d->y_low / slope), x2, angle, x, y;
 	struct tw_str text;
 
-	if (!(slope > 0) || !isfinite(slope))
+	if (isnan(slope))
 		return;
 	top = isfinite(top) ? top : d->y_high;
 	x2 = fmin(d->x_high, top / slope);
@@ -458,7 +465,7 @@ static void add_bandwidth(struct drawing *d)
 	y = pixel_y(d, sqrt(x1 * x2) * slope) - 12 * cos(angle);
 	tw_str_init(&text, d->out->allocator);
 	tw_str_add_cstr(&text, "memory: ");
-	add_figure(&text, d->chart->mem_bw_gbps);
+	add_figure(&text, d->mem_bw_gbps);
 	tw_str_add_cstr(&text, " GB/s");
 	font.turned = angle * 180 / acos(-1);
 	tw_svg_text(d->out, x, y, &font, text.ptr ? text.ptr : "", 0);
@@ -700,7 +707,7 @@ int tw_roofline_chart(const struct tw_roofline_chart *chart, struct tw_str *out,
 		      struct trawl_error *err)
 {
 	const struct trawl_allocator *allocator = out->allocator;
-	struct drawing d = { .chart = chart };
+	struct drawing d = { .chart = chart, .mem_bw_gbps = NAN };
 	struct tw_str body;
 	size_t i;
 	int status = 0;
@@ -709,6 +716,8 @@ int tw_roofline_chart(const struct tw_roofline_chart *chart, struct tw_str *out,
 	d.specs = tw_alloc_array(allocator, chart->point_count + 1, sizeof(*d.specs));
 	tw_str_init(&body, allocator);
 	d.out = &body;
+	if (has_place(chart->mem_bw_gbps))
+		d.mem_bw_gbps = chart->mem_bw_gbps;
 	for (i = 0; d.points && i < chart->point_count; i++)
 		if (can_be_drawn(&chart->points[i]))
 			d.points[d.count++] = &chart->points[i];
