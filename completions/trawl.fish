@@ -61,7 +61,7 @@ complete -c trawl -n '__trawl_is report' -l micro-idle-us -x -d 'split idle time
 complete -c trawl -n '__trawl_is report' -l clip-overruns -d 'truncate kernels that overlap later kernels on the same stream'
 complete -c trawl -n '__trawl_is report' -l platform -r -F -d 'GPU for the roofline (default: from the device name)'
 complete -c trawl -n '__trawl_is report' -l top-ops -x -d 'operators in the summary (default 10)'
-complete -c trawl -n '__trawl_is report' -l plots -d 'draw roofline.png with gnuplot'
+complete -c trawl -n '__trawl_is report' -l plots -d 'draw roofline.svg'
 complete -c trawl -n '__trawl_is report' -l each -d 'report each trace separately, in a directory of its name'
 complete -c trawl -n '__trawl_is report' -l no-xlsx -d 'skip the workbook'
 complete -c trawl -n '__trawl_is report' -l no-csv -d 'skip the CSV files'

@@ -9,8 +9,8 @@
 #include "standalone/standalone.h"
 
 #define TW_PRIORITY_DATA "priority_data.json"
-#define TW_TIME_CHART "time_by_category.png"
-#define TW_ROOFLINE_CHART "roofline.png"
+#define TW_TIME_CHART "time_by_category.svg"
+#define TW_ROOFLINE_CHART "roofline.svg"
 
 /* Rows of a table of operations in the rough report. */
 #define TW_ROUGH_OPERATIONS 30
@@ -99,8 +99,7 @@ void tw_report_title(const struct tw_report_material *material, struct tw_str *o
 int tw_report_read_manifest(struct tw_report_material *material,
 			    struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* Waits for the pictures and frees what drew them; what came of it is put into the material. */
-int tw_pictures_end(struct tw_pictures *pictures, struct tw_report_material *material,
-		    struct trawl_error *err) TRAWL_MUST_CHECK;
+/* Draws the charts that there is something for, and notes which. */
+int tw_report_charts(struct tw_report_material *material, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

@@ -30,16 +30,18 @@ static void tell_time(const struct analysis *run, const char *what, double start
 struct ending {
 	const char *name;
 	struct tw_category_result result;
-	double time_ms;
+	struct cli_category_figures figures;
 };
 
-/* By time, most first. */
+/* By time, most first; those without a time are last. */
 static int compare_endings(const void *a, const void *b)
 {
 	const struct ending *p = a, *q = b;
+	double p_ms = p->figures.time_ms >= 0 ? p->figures.time_ms : -1;
+	double q_ms = q->figures.time_ms >= 0 ? q->figures.time_ms : -1;
 
-	if (p->time_ms != q->time_ms)
-		return p->time_ms > q->time_ms ? -1 : 1;
+	if (p_ms != q_ms)
+		return p_ms > q_ms ? -1 : 1;
 	return strcmp(p->name, q->name);
 }
 
@@ -69,13 +71,13 @@ static int analyse_categories(struct analysis *run, struct trawl_error *err)
 			cli_message("category %s skipped: %s", e->name, e->result.message);
 			run->failed++;
 		}
-		e->time_ms = cli_category_time(&run->prepared, e->name);
+		e->figures = cli_category_figures(&run->prepared, e->name);
 	}
 	if (count)
 		qsort(endings, count, sizeof(*endings), compare_endings);
 	for (i = 0; i < count; i++)
-		cli_add_category(run->categories, &run->prepared, endings[i].name,
-				 &endings[i].result);
+		cli_add_category(run->categories, endings[i].name, &endings[i].result,
+				 &endings[i].figures);
 	tell_time(run, "categories analyzed", start);
 	return 0;
 }
@@ -156,25 +158,19 @@ static int analyse(struct analysis *run, struct trawl_error *err)
 	const struct tw_reports_options options = {
 		.model = a->model ? a->model : title_of(a->reporting.path),
 		.no_workbook = a->reporting.no_xlsx,
+<<<<<<< HEAD
 		.findings = trawl_diagnosis_findings(run->diagnosis),
+=======
+		.no_charts = a->no_plots,
+>>>>>>> main
 	};
-	struct tw_pictures *pictures = NULL;
-	double start;
-	int status;
+	int status = analyse_categories(run, err);
+	double start = cli_seconds();
 
-	if (!a->no_plots) {
-		pictures = tw_pictures_begin(&run->prepared, &options);
-		if (!pictures)
-			return tw_no_memory(err);
-	}
-	status = analyse_categories(run, err);
-	start = cli_seconds();
 	if (!status && !a->no_replay)
 		status = write_packages(run, err);
-	if (status)
-		tw_pictures_abandon(pictures);
-	else
-		status = tw_reports(&run->prepared, &options, pictures, err);
+	if (!status)
+		status = tw_reports(&run->prepared, &options, err);
 	tell_time(run, "packages and reports written", start);
 	return status;
 }

@@ -8,6 +8,7 @@
 #include "standalone/markdown.h"
 #include "table/table.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Names of kernels can fill a page. */
@@ -49,27 +50,33 @@ static bool drop(void *context, const struct tw_json_value *operation)
 	return false;
 }
 
-/* Without the operations; into `own`, which is to be released. */
-static const struct tw_json_value *metrics_of(struct tw_prepared *own,
-					      const struct tw_prepared *prepared, const char *name)
+struct cli_category_figures cli_category_figures(const struct tw_prepared *prepared,
+						 const char *name)
 {
-	const struct tw_json_sieve sieve = { "operations", drop, NULL };
-	const char *file;
-	struct trawl_error err;
-
-	tw_prepared_again(own, prepared);
-	file = tw_prepared_name(own, name, "_metrics.json");
-	return file ? tw_prepared_json_some(own, TW_CATEGORY_DATA, file, &sieve, &err) : NULL;
-}
-
-double cli_category_time(struct tw_prepared *prepared, const char *name)
-{
+	const struct tw_json_sieve without_operations = { "operations", drop, NULL };
+	struct cli_category_figures figures = { NAN, NAN, -1 };
+	const struct tw_json_value *metrics = NULL, *found;
 	struct tw_prepared own;
-	const struct tw_json_value *metrics = metrics_of(&own, prepared, name);
-	double time = metrics ? time_of(metrics) : -1;
+	struct trawl_error err;
+	const char *file;
 
+	tw_prepared_again(&own, prepared);
+	file = tw_prepared_name(&own, name, "_metrics.json");
+	if (file)
+		metrics = tw_prepared_json_some(&own, TW_CATEGORY_DATA, file, &without_operations,
+						&err);
+	if (metrics) {
+		figures.time_ms = time_of(metrics);
+		figures.percent = tw_json_number(tw_json_get(metrics, "percent_of_compute"));
+		found = tw_json_get(metrics, "bottlenecks");
+		/* Areas of the system have findings instead. */
+		if (found->type != TW_JSON_ARRAY)
+			found = tw_json_get(metrics, "findings");
+		if (found->type == TW_JSON_ARRAY)
+			figures.bottlenecks = (int64_t)found->count;
+	}
 	tw_prepared_release(&own);
-	return time >= 0 ? time : -1;
+	return figures;
 }
 
 struct trawl_table *cli_category_table(void)
@@ -77,31 +84,15 @@ struct trawl_table *cli_category_table(void)
 	return tw_table_new(&category_spec, trawl_allocator_default());
 }
 
-static void add_figures(struct trawl_table *table, size_t row, const struct tw_json_value *metrics)
-{
-	const struct tw_json_value *found;
-
-	tw_table_set_real(table, row, 2, time_of(metrics));
-	tw_table_set_real(table, row, 3,
-			  tw_json_number(tw_json_get(metrics, "percent_of_compute")));
-	found = tw_json_get(metrics, "bottlenecks");
-	/* Areas of the system have findings instead. */
-	if (found->type != TW_JSON_ARRAY)
-		found = tw_json_get(metrics, "findings");
-	if (found->type == TW_JSON_ARRAY)
-		tw_table_set_integer(table, row, 4, (int64_t)found->count);
-}
-
-void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, const char *name,
-		      const struct tw_category_result *result)
+void cli_add_category(struct trawl_table *table, const char *name,
+		      const struct tw_category_result *result,
+		      const struct cli_category_figures *figures)
 {
 	static const char *const words[] = {
 		[TW_CATEGORY_DONE] = "done",
 		[TW_CATEGORY_NO_DATA] = "no data",
 		[TW_CATEGORY_FAILED] = "failed",
 	};
-	const struct tw_json_value *metrics;
-	struct tw_prepared own;
 	size_t row = tw_table_add_row(table);
 
 	tw_table_set_str(table, row, 0, name);
@@ -110,10 +101,10 @@ void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, c
 		tw_table_add_note(table, "%s failed: %s", name, result->message);
 	if (result->status != TW_CATEGORY_DONE)
 		return;
-	metrics = metrics_of(&own, prepared, name);
-	if (metrics)
-		add_figures(table, row, metrics);
-	tw_prepared_release(&own);
+	tw_table_set_real(table, row, 2, figures->time_ms);
+	tw_table_set_real(table, row, 3, figures->percent);
+	if (figures->bottlenecks >= 0)
+		tw_table_set_integer(table, row, 4, figures->bottlenecks);
 }
 
 /* ---- what was analysed */
