@@ -250,8 +250,7 @@ static uint32_t text_argument(const struct tw_look *look, uint32_t event, uint32
 {
 	struct trawl_argument arg;
 
-	return trawl_event_argument(look->trace, event, key, &arg) &&
-			       arg.kind == TRAWL_VALUE_JSON ?
+	return trawl_event_argument(look->trace, event, key, &arg) && arg.kind == TRAWL_VALUE_JSON ?
 		       arg.text :
 		       0;
 }

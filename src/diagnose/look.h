@@ -61,8 +61,8 @@ struct tw_look {
 	const struct trawl_allocator *scratch; /* a scope */
 	struct tw_claims *claims;	       /* where the rules put what they find */
 	struct tw_arena arena;
-	struct tw_groups shapes; /* texts of shapes and types -> const struct tw_shape * */
-	struct tw_call *call;	 /* scratch of reading them */
+	struct tw_groups shapes;   /* texts of shapes and types -> const struct tw_shape * */
+	struct tw_call *call;	   /* scratch of reading them */
 	struct tw_groups spots;	   /* of all claims: numbers of their places */
 	unsigned *kinds;	   /* by text id: enum tw_host_kind, bit 31: asked */
 	struct tw_leaves *threads; /* by number of thread of the part */

@@ -64,8 +64,8 @@ int tw_replay(struct tw_prepared *prepared, const char *const *ops, size_t count
 /* ---- reports */
 
 struct tw_reports_options {
-	const char *model;		    /* title */
-	bool no_workbook;		    /* perf_report.xlsx is not written */
+	const char *model; /* title */
+	bool no_workbook;  /* perf_report.xlsx is not written */
 	bool no_charts;
 	const struct trawl_table *findings; /* what limits the run; NULL: not known */
 };

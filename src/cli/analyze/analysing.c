@@ -158,11 +158,8 @@ static int analyse(struct analysis *run, struct trawl_error *err)
 	const struct tw_reports_options options = {
 		.model = a->model ? a->model : title_of(a->reporting.path),
 		.no_workbook = a->reporting.no_xlsx,
-<<<<<<< HEAD
 		.findings = trawl_diagnosis_findings(run->diagnosis),
-=======
 		.no_charts = a->no_plots,
->>>>>>> main
 	};
 	int status = analyse_categories(run, err);
 	double start = cli_seconds();
