@@ -182,6 +182,13 @@ void tw_claim_chain_spot(struct tw_look *look, enum tw_finding_kind kind,
 	struct tw_str out;
 	uint32_t i;
 
+	for (i = 1; i < count && !strcmp(first[i].op, first->op); i++)
+		;
+	if (i == count) {
+		spot.operation = operation_text(look, (uint32_t)spot.event);
+		add_spot(look, kind, &spot, ns);
+		return;
+	}
 	tw_str_init(&out, look->scratch);
 	for (i = 0; i < count && out.len < 120; i++)
 		tw_str_addf(&out, "%s%s", i ? ", " : "", tw_look_name(look, first[i].node));

@@ -23,42 +23,6 @@ struct work {
 	bool *is_found;
 };
 
-static void apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
-{
-	uint32_t i, with = 0, best = 0, ranks[16];
-	uint64_t count = 0, most = 0;
-
-	for (i = 0; i < d->rank_count; i++) {
-		struct tw_claim *claim = &d->claims[i].of[f->kind];
-		uint64_t changed = tw_remedy_apply(&claim->remedy, &f->scenario, i);
-
-		f->changed += changed;
-		if (!changed)
-			continue;
-		if (with < 16)
-			ranks[with] = i;
-		with++;
-		count += claim->count;
-		if (changed > most) {
-			most = changed;
-			best = i;
-		}
-	}
-	if (!f->changed)
-		return;
-	tw_places_of(f, d, best, f->kind);
-	if (with < d->rank_count && with <= 16)
-		tw_set_ranks(f, d, ranks, with);
-	tw_evidence(f, "%llu places", (unsigned long long)count);
-	if (d->claims[best].of[f->kind].spots.count) {
-		const struct tw_spot *s = &d->claims[best].of[f->kind].spots.at[0];
-
-		tw_evidence(f, "; there %.3f ms in %llu, the first is event %llu",
-			    (double)s->ns / 1e6, (unsigned long long)s->count,
-			    (unsigned long long)s->event);
-	}
-}
-
 static void look_at_kind(void *context, size_t number)
 {
 	struct work *w = context;
@@ -79,7 +43,7 @@ static void look_at_kind(void *context, size_t number)
 		w->is_found[number] = f->changed && !isnan(share);
 		return;
 	}
-	if (kind->change ? !kind->change(d, &f->scenario, f) : (apply_claims(d, f), !f->changed))
+	if (kind->change ? !kind->change(d, &f->scenario, f) : !tw_apply_claims(d, f))
 		return;
 	d->failed |= f->scenario.failed;
 	w->is_found[number] =
@@ -153,8 +117,7 @@ static void add_observations(struct tw_diagnosis *d)
 		struct tw_finding f = { .kind = (enum tw_finding_kind)i,
 					.gain_ns = NAN,
 					.gain_percent = NAN,
-					.together_percent = NAN,
-					.how = TW_GAIN_OBSERVATION };
+					.together_percent = NAN };
 
 		if (tw_kind_list[i]->seen && tw_kind_list[i]->seen(d, &f))
 			d->failed |= !TW_LIST_ADD(&d->findings, &f, d->allocator);

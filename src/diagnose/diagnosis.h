@@ -9,14 +9,12 @@
 #include "path/graph.h"
 #include "table/table.h"
 
-enum tw_gain_how { TW_GAIN_REPLAY, TW_GAIN_BOUND, TW_GAIN_ESTIMATE, TW_GAIN_OBSERVATION };
-
 struct tw_finding {
 	enum tw_finding_kind kind;
 	double gain_ns;	     /* of a step; NaN: not known */
 	double gain_percent; /* of a step, or of the window */
 	double together_percent;
-	enum tw_gain_how how;
+	const char *how;     /* how the gain is known, where it is not as of its kind; NULL */
 	uint32_t first_rank; /* index of the first of `ranks` */
 	char ranks[64];	     /* "2", "1, 3"; "": all, or the only one */
 	char where[600];     /* at most three places */
@@ -61,6 +59,8 @@ void tw_evidence(struct tw_finding *f, const char *format, ...) TRAWL_PRINTF(2, 
 void tw_add_place(struct tw_finding *f, const char *format, ...) TRAWL_PRINTF(2, 3);
 void tw_set_ranks(struct tw_finding *f, const struct tw_diagnosis *d, const uint32_t *ranks,
 		  uint32_t count);
+/* Applies what the ranks claimed of its kind; whether that changes anything. */
+bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f);
 /* The places of a kind in a rank. */
 void tw_places_of(struct tw_finding *f, const struct tw_diagnosis *d, uint32_t rank,
 		  enum tw_finding_kind kind);

@@ -220,6 +220,45 @@ void tw_add_heaviest(struct tw_finding *f, const struct tw_diagnosis *d, uint32_
 	tw_free(d->allocator, sums, bytes);
 }
 
+/* ---- what ranks claimed */
+
+bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
+{
+	uint32_t i, with = 0, best = 0, ranks[16];
+	uint64_t count = 0, most = 0;
+
+	for (i = 0; i < d->rank_count; i++) {
+		struct tw_claim *claim = &d->claims[i].of[f->kind];
+		uint64_t changed = tw_remedy_apply(&claim->remedy, &f->scenario, i);
+
+		f->changed += changed;
+		if (!changed)
+			continue;
+		if (with < 16)
+			ranks[with] = i;
+		with++;
+		count += claim->count;
+		if (changed > most) {
+			most = changed;
+			best = i;
+		}
+	}
+	if (!f->changed)
+		return false;
+	tw_places_of(f, d, best, f->kind);
+	if (with < d->rank_count && with <= 16)
+		tw_set_ranks(f, d, ranks, with);
+	tw_evidence(f, "%llu places", (unsigned long long)count);
+	if (d->claims[best].of[f->kind].spots.count) {
+		const struct tw_spot *s = &d->claims[best].of[f->kind].spots.at[0];
+
+		tw_evidence(f, "; there %.3f ms in %llu, the first is event %llu",
+			    (double)s->ns / 1e6, (unsigned long long)s->count,
+			    (unsigned long long)s->event);
+	}
+	return true;
+}
+
 /* ---- gains */
 
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, double *gain_ns,

@@ -111,6 +111,7 @@ static void add_row(struct trawl_table *table, const struct tw_diagnosis *d, siz
 {
 	const struct tw_finding *f = &d->findings.at[number];
 	const struct tw_finding_words *words = &tw_finding_words[f->kind];
+	const char *how = f->how ? f->how : words->how;
 	size_t row = tw_table_add_row(table);
 
 	tw_table_set_integer(table, row, N, (int64_t)number + 1);
@@ -119,7 +120,7 @@ static void add_row(struct trawl_table *table, const struct tw_diagnosis *d, siz
 	tw_table_set_real(table, row, GAIN_MS, rounded(f->gain_ns / 1e6, 1e3));
 	tw_table_set_real(table, row, GAIN_PERCENT, rounded(f->gain_percent, 1e2));
 	tw_table_set_real(table, row, TOGETHER, rounded(f->together_percent, 1e2));
-	tw_table_set_str(table, row, HOW, words->how);
+	tw_table_set_str(table, row, HOW, how);
 	tw_table_set_str(table, row, PRIORITY, priority_of(f->gain_percent));
 	set_text(table, row, WHERE, f->where);
 	set_text(table, row, RANK, f->ranks);
@@ -129,7 +130,7 @@ static void add_row(struct trawl_table *table, const struct tw_diagnosis *d, siz
 	set_text(table, row, STREAM, f->stream);
 	set_text(table, row, EVIDENCE, f->evidence);
 	set_remedy(table, row, d, f);
-	tw_table_set_str(table, row, CONFIDENCE, confidence_of(f, words->how));
+	tw_table_set_str(table, row, CONFIDENCE, confidence_of(f, how));
 	if (!isnan(f->gain_percent))
 		tw_table_set_real(table, row, INFERRED, f->inferred_percent);
 }

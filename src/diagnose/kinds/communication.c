@@ -356,6 +356,51 @@ static void look_at_exposed(struct tw_look *look)
 			look_at_step(&s, ready);
 }
 
+/*
+ * Of one rank alone nobody knows what of a collective is waiting and what is transfer: at most all of it
+ * goes but what the link needs.
+ */
+static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
+{
+	const struct tw_path_rank *r = &d->path->ranks[0];
+	const struct tw_claims *c = &d->claims[0];
+	int64_t all_ns = 0;
+	uint32_t i;
+
+	for (i = 0; i < c->collective_count; i++) {
+		uint32_t g = r->collectives[i].last;
+		double ns = (double)(d->path->points[tw_gpu_end(r, g)].time_ns -
+				     d->path->points[tw_gpu_start(r, g)].time_ns);
+		double link_ns =
+			c->collectives[i].expected_gbps > 0 ?
+				c->collectives[i].bus_bytes / c->collectives[i].expected_gbps +
+					LATENCY_NS :
+				0;
+
+		if (link_ns >= ns)
+			continue;
+		all_ns += (int64_t)ns;
+		tw_scenario_duration(s, r, g, link_ns);
+		f->changed++;
+		if (c->collectives[i].name)
+			tw_add_place(f, "%.100s",
+				     tw_pool_text(&c->texts, c->collectives[i].name, NULL));
+	}
+	f->how = "bound";
+	tw_evidence(
+		f,
+		"%.3f ms in %llu collectives; with one rank alone it is not known what of it is "
+		"waiting for others",
+		(double)all_ns / 1e6, (unsigned long long)f->changed);
+	return f->changed;
+}
+
+static bool set_exposed(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
+{
+	return d->rank_count == 1 ? free_alone(d, s, f) : tw_apply_claims(d, f);
+}
+
 const struct tw_kind tw_kind_low_bandwidth_collective = { .look = look_at_bandwidth };
 const struct tw_kind tw_kind_small_collectives = { .look = look_at_small };
-const struct tw_kind tw_kind_exposed_communication = { .look = look_at_exposed };
+const struct tw_kind tw_kind_exposed_communication = { .look = look_at_exposed,
+						       .change = set_exposed };
