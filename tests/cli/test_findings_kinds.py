@@ -1,0 +1,97 @@
+"""Each kind of finding in a small run in which it is, and in one that lacks the evidence; its gain worked out by hand.
+
+In a run in which the GPU limits, a step takes what its GPU work takes and a gap before each: made_runs.py has the times.
+"""
+import csv
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from made_runs import GAP, LAUNCH, MS, US, Rank
+from support import BUILD, SLOWER, Case, environment
+
+DUMP = BUILD / "tools/findings_dump"
+STEPS = 4
+# Queued behind it, what follows in a step waits for the GPU and not for the host.
+AHEAD = 500 * US
+
+
+class Findings(Case):
+    def table(self, *ranks):
+        """The rows of the runs of these ranks."""
+        paths = [self.write(r.document(), f"rank{k}.json") for k, r in enumerate(ranks)]
+        done = subprocess.run([DUMP, *paths], capture_output=True, text=True, timeout=60 * SLOWER,
+                              env=environment())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return list(csv.DictReader(done.stdout.splitlines()))
+
+    def find(self, *ranks):
+        """{kind: row}"""
+        rows = self.table(*ranks)
+        self.assertEqual(len({r["kind"] for r in rows}), len(rows))
+        return {r["kind"]: r for r in rows}
+
+    def assertGain(self, found, kind, ns):
+        """The gain of a step, to the nanosecond."""
+        self.assertIn(kind, found, found.keys())
+        self.assertEqual(round(float(found[kind]["gain_ms"]) * MS), ns)
+
+    def assertNone(self, found, *kinds):
+        self.assertEqual([k for k in kinds if k in found], [])
+
+
+def steps(body, count=STEPS, **more):
+    """A run of steps, in each of which the GPU is busy before `body` begins."""
+    r = Rank(**more)
+    for number in range(count):
+        with r.step(number + 1):
+            r.run("aten::mm", AHEAD)
+            body(r)
+    return r
+
+
+ROWS = [2048, 4096]
+
+
+class Chains(Findings):
+    def rope(self, *last):
+        def body(r):
+            r.run("aten::neg", 20 * US, [ROWS])
+            r.run("aten::cat", 20 * US, [[ROWS, ROWS], []])
+            for name in last:
+                r.run(name, 30 * US, [ROWS, ROWS])
+        return self.find(steps(body))
+
+    def test_a_rotary_embedding_is_one_finding(self):
+        found = self.rope("aten::mul", "aten::mul", "aten::add")
+        # Read and written once at the rate of the last operator, which moves 3 tensors in 30 us: 20 us for 130 us.
+        self.assertGain(found, "rope_unfused", 110 * US + 4 * GAP)
+        self.assertNone(found, "fusible_chain")
+
+    def test_without_its_sum_it_is_none(self):
+        found = self.rope("aten::mul", "aten::mul")
+        self.assertNone(found, "rope_unfused")
+
+    def norm(self, *names):
+        def body(r):
+            for name in names:
+                r.run(f"aten::{name}", 10 * US if name in ("add", "rsqrt") else 30 * US,
+                      [[2048, 1]] if name in ("add", "rsqrt") else [ROWS, [2048, 1]] if name == "mul" else [ROWS])
+        return self.find(steps(body))
+
+    def test_a_norm_is_one_finding(self):
+        found = self.norm("pow", "mean", "add", "rsqrt", "mul")
+        # pow moves 2 tensors in 30 us, as one pass does, and mul a little more in 30 us: it is the fastest.
+        moved, row = 2 * 2048 * 4096 + 2048, 2048 * 4096
+        fused = round(30 * US * 2 * row / moved)
+        self.assertGain(found, "norm_unfused", 110 * US - fused + 4 * GAP)
+        self.assertNone(found, "fusible_chain", "rope_unfused")
+
+    def test_without_a_mean_it_is_none(self):
+        self.assertNone(self.norm("pow", "add", "rsqrt", "mul"), "norm_unfused")
+
+
+if __name__ == "__main__":
+    unittest.main()
