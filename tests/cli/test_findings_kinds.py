@@ -93,5 +93,50 @@ class Chains(Findings):
         self.assertNone(self.norm("pow", "add", "rsqrt", "mul"), "norm_unfused")
 
 
+class Host(Findings):
+    def small_kernels(self, count, *calls, kernel=500):
+        """Steps of operators that each take the host 6 us, with calls in their middle; only the GPU's end is waited for."""
+        r = Rank()
+        for number in range(STEPS):
+            with r.step(number + 1):
+                for k in range(count):
+                    if k == count // 2:
+                        for name, ns in calls:
+                            r.call(name, ns)
+                    r.run("aten::mm", kernel)
+        return self.find(r)
+
+    def test_one_graph_in_the_place_of_launches(self):
+        found = self.small_kernels(100)
+        # 100 operators of 6 us; in a graph 0.5 us for each kernel, and 0.9 us between two, as no gap here shows less.
+        self.assertGain(found, "launch_bound", 600 * US - 140 * US)
+        self.assertIn("aten::mm", found["launch_bound"]["where"])
+
+    def test_loads_of_code_and_implicit_waits_stay(self):
+        for name in ("cuModuleLoadData", "cudaHostAlloc", "cudaMalloc"):
+            with self.subTest(name):
+                found = self.small_kernels(200, (name, 500 * US))
+                # The call takes 500 us of each step, more than the kernels' 280 us.
+                self.assertGain(found, "launch_bound", 1700 * US - 500 * US)
+
+    def test_where_the_gpu_limits_nothing_is_launch_bound(self):
+        self.assertNone(self.small_kernels(100, kernel=20 * US), "launch_bound")
+
+    def test_idle_time_of_other_causes_is_not_launch_bound(self):
+        self.assertNone(self.small_kernels(100, ("cudaMalloc", 900 * US)), "launch_bound")
+
+    def test_places_are_where_the_time_was(self):
+        """What stays in a graph, a pause of 2 ms, is no place of it."""
+        r = Rank()
+        for number in range(STEPS):
+            with r.step(number + 1):
+                for k in range(600):
+                    r.run("aten::mm", US)
+                r.busy(2 * MS)
+                r.run("aten::relu", US)
+        found = self.find(r)
+        self.assertEqual(found["launch_bound"]["where"], "aten::mm; aten::relu")
+
+
 if __name__ == "__main__":
     unittest.main()
