@@ -93,6 +93,33 @@ class Chains(Findings):
         self.assertNone(self.norm("pow", "add", "rsqrt", "mul"), "norm_unfused")
 
 
+class Kernels(Findings):
+    def slower(self, usual, slow, odd=()):
+        """Steps of one kernel, in the second half of them slow; `odd`: of kernels that only one step has, by step."""
+        r = Rank()
+        for number in range(STEPS):
+            with r.step(number):
+                r.run("aten::mm", usual if number < STEPS // 2 else slow)
+                for rows in odd[number:number + 1]:
+                    r.run("aten::relu", 220 * US, [[rows, 8]])
+        return self.find(r)
+
+    def test_kernels_that_get_slower(self):
+        found = self.slower(500 * US, 550 * US)
+        # Two of three steps after the first take 50 us less.
+        self.assertGain(found, "power_or_clock", round(100 * US / 3))
+        self.assertEqual(found["power_or_clock"]["where"], "aten_mm_kernel")
+
+    def test_slower_by_five_percent(self):
+        self.assertIn("power_or_clock", self.slower(500 * US, 525 * US))
+        self.assertNone(self.slower(500 * US, 524 * US), "power_or_clock")
+
+    def test_kernels_of_one_step_show_no_rate(self):
+        found = self.slower(500 * US, 550 * US, (8, 9, 10, 11))
+        # They run at the rate that the others show: 20 of 220 us less too.
+        self.assertGain(found, "power_or_clock", round(140 * US / 3))
+
+
 class Host(Findings):
     def small_kernels(self, count, *calls, kernel=500):
         """Steps of operators that each take the host 6 us, with calls in their middle; only the GPU's end is waited for."""
