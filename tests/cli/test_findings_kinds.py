@@ -165,5 +165,63 @@ class Host(Findings):
         self.assertEqual(found["launch_bound"]["where"], "aten::mm; aten::relu")
 
 
+class Waits(Findings):
+    """Steps of a kernel of 500 us, what waits for it, and one of 100 us: 602 us where nothing waits."""
+
+    def waiting(self, *calls, outside=False):
+        r = Rank()
+        for number in range(STEPS):
+            with r.step(number):
+                r.run("aten::mm", 500 * US)
+                if not outside:
+                    r.sync()
+                for name, ns, after in calls:
+                    r.busy(after)
+                    r.call(name, ns)
+                r.run("aten::relu", 100 * US)
+            if outside:
+                r.busy(US)
+                r.sync()
+        return self.find(r)
+
+    def test_a_wait_inside_the_step(self):
+        found = self.waiting()
+        # The call returns 2 us after the kernel, and the next one is launched 1 us and starts 5 us later: 8 us of idle
+        # time instead of 1 us.
+        self.assertGain(found, "host_sync", 2 * US + US + LAUNCH - GAP)
+        self.assertEqual(found["host_sync"]["where"], "cudaStreamSynchronize")
+
+    def test_a_wait_between_steps_is_not_the_steps(self):
+        self.assertNone(self.waiting(outside=True), "host_sync")
+
+    def test_a_wait_before_memory_is_taken_is_a_wait(self):
+        self.assertIn("host_sync", self.waiting(("cudaMalloc", 10 * US, 0)))
+
+    def test_a_wait_before_memory_is_freed_is_the_allocators(self):
+        for name in ("cudaFree", "cuMemUnmap"):
+            found = self.waiting((name, 10 * US, 0))
+            self.assertNone(found, "host_sync")
+            self.assertIn("allocator_calls", found)
+
+    def test_memory_that_is_freed_later_has_no_part_in_it(self):
+        self.assertNone(self.waiting(("cudaFree", 10 * US, 50 * US)), "host_sync")
+        self.assertIn("host_sync", self.waiting(("cudaFree", 10 * US, 51 * US)))
+
+    def test_an_operator_that_waits_twice_is_gone_once(self):
+        r = Rank()
+        for number in range(STEPS):
+            with r.step(number):
+                r.run("aten::mm", 10 * US)
+                with r.op("model::head", lead=100 * US, tail=100 * US):
+                    with r.op("aten::item"):
+                        r.copy("DtoH (Device -> Pageable)", 2 * US, 4, waits=True)
+                        r.sync()
+                r.run("aten::relu", 10 * US)
+        found = self.find(r)
+        # The item: 1 us, the copy's call 5 + 2 + 2 us, the other 2 us, 1 us. What is around it in the operator stays.
+        self.assertGain(found, "host_sync", 13 * US)
+        self.assertTrue(found["host_sync"]["evidence"].startswith(f"{STEPS} places"))
+
+
 if __name__ == "__main__":
     unittest.main()
