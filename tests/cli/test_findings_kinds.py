@@ -120,6 +120,26 @@ class Kernels(Findings):
         self.assertGain(found, "power_or_clock", round(140 * US / 3))
 
 
+class Neighbours(Findings):
+    """Times in microseconds, as old profilers record them: what begins as another ends is not in it."""
+
+    def test_an_operator_right_after_the_optimizer(self):
+        def body(r):
+            with r.inside("Optimizer.step#SGD.step"):
+                r.run("aten::add_", 10 * US, [[8, 8]])
+            r.run("aten::relu", 100 * US, [[1024, 1024]])
+        # 4 MB at 85 % of 3350 GB/s; the fault would be to take it for a part of the optimizer.
+        self.assertGain(self.find(steps(body)), "low_efficiency_elementwise",
+                        100 * US - round(2 * 2 * 1024 * 1024 / (3350 * 0.85)))
+
+    def test_a_launch_right_after_a_recomputation(self):
+        def body(r):
+            with r.op("CheckpointFunctionBackward"):
+                r.run("aten::mm", 50 * US)
+            r.launch("next", 100 * US)
+        self.assertGain(self.find(steps(body)), "activation_recompute", 50 * US + GAP)
+
+
 class Host(Findings):
     def small_kernels(self, count, *calls, kernel=500):
         """Steps of operators that each take the host 6 us, with calls in their middle; only the GPU's end is waited for."""
