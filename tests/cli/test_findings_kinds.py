@@ -243,5 +243,51 @@ class Waits(Findings):
         self.assertTrue(found["host_sync"]["evidence"].startswith(f"{STEPS} places"))
 
 
+class Pauses(Findings):
+    """Steps whose host works 50 us between two operators, but in the third: there something takes longer."""
+
+    def pause(self, ns, *inside, usual=50 * US):
+        """`inside`: frames of the pause: a name, where it begins and ends."""
+        r = Rank()
+        for number in range(STEPS):
+            with r.step(number):
+                r.run("aten::mm", 10 * US)
+                begin = r.now
+                for name, start, end in inside if number == 2 else ():
+                    r.now = begin + start
+                    with r.frame(name):
+                        r.now = begin + end
+                r.now = begin + (ns if number == 2 else usual)
+                r.run("aten::relu", 10 * US)
+        return self.find(r)
+
+    def test_the_host_stops_once(self):
+        found = self.pause(5 * MS)
+        # Of the whole, over four steps.
+        self.assertGain(found, "host_pause", (5 * MS - 50 * US) // 4)
+        self.assertIn("step 2", found["host_pause"]["where"])
+
+    def test_what_is_recorded_meanwhile_is_no_pause(self):
+        self.assertNone(self.pause(5 * MS, ("train.py(3): log", MS, 2 * MS), ("train.py(4): log", 3 * MS, 4 * MS)),
+                        "host_pause")
+
+    def test_a_checkpoint_is_no_pause(self):
+        found = self.pause(5 * MS, ("torch/serialization.py(849): save", 100 * US, 5 * MS))
+        self.assertNone(found, "host_pause")
+        # It runs until the operator; of the step's host 100 us and the operators stay.
+        self.assertGain(found, "checkpoint_save", (5 * MS - 100 * US) // 4)
+
+    def test_a_load_of_code_is_no_pause(self):
+        r = Rank()
+        for number in range(STEPS):
+            with r.step(number):
+                r.run("aten::mm", 10 * US)
+                r.call("cuModuleLoadData", 5 * MS if number == 2 else 50 * US)
+                r.run("aten::relu", 10 * US)
+        found = self.find(r)
+        self.assertNone(found, "host_pause")
+        self.assertIn("recompilation", found)
+
+
 if __name__ == "__main__":
     unittest.main()

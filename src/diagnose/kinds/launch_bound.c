@@ -123,7 +123,7 @@ void tw_idle_by_cause(struct tw_look *look)
 
 #define LONGEST_NS 1000000
 
-/* Loads of code, and calls that may wait although that is not their purpose. */
+/* Which calls take their time in a graph too, or for another reason than the host's. */
 static void look_at_calls(struct tw_look *look)
 {
 	enum { WAITS = TW_HOST_MODULE_LOAD | TW_HOST_IMPLICIT_WAIT };
@@ -132,13 +132,13 @@ static void look_at_calls(struct tw_look *look)
 	uint32_t i;
 
 	c->label_count = r->label_count;
-	c->in_graph_too = tw_alloc_array(c->allocator, (size_t)c->label_count + 1, 1);
-	look->failed |= !c->in_graph_too;
+	c->loads_or_waits = tw_alloc_array(c->allocator, (size_t)c->label_count + 1, 1);
+	look->failed |= !c->loads_or_waits;
 	for (i = 0; i < c->label_count && !look->failed; i++) {
 		size_t len;
 		const char *name = tw_pool_text(&r->texts, r->labels[i].name, &len);
 
-		c->in_graph_too[i] = (tw_host_kinds_of(name, len) & WAITS) != 0;
+		c->loads_or_waits[i] = (tw_host_kinds_of(name, len) & WAITS) != 0;
 	}
 }
 
@@ -155,7 +155,7 @@ static int64_t in_a_graph(const struct tw_path *path, uint32_t point, uint32_t c
 	if (tw_is_gpu_point(p) || p->kind >= TW_POINT_HUB || tw_kind_of(p) == TW_POINT_LOADER ||
 	    p->flags & (TW_POINT_IN_LOADER | TW_POINT_WAITS | TW_POINT_IS_ALLOCATION) ||
 	    delay_ns > LONGEST_NS ||
-	    (tw_kind_of(p) == TW_POINT_CALL && claims[p->rank].in_graph_too[p->label]))
+	    (tw_kind_of(p) == TW_POINT_CALL && claims[p->rank].loads_or_waits[p->label]))
 		return delay_ns;
 	return code == TW_CAUSE_HOST || code == TW_CAUSE_DURATION || code == TW_CAUSE_HANDOVER ?
 		       0 :
