@@ -218,6 +218,7 @@ void tw_claims_release(struct tw_claims *c)
 	}
 	tw_free(c->allocator, c->place, ((size_t)c->gpu_count + 1) * sizeof(*c->place));
 	tw_free(c->allocator, c->pass, (size_t)c->gpu_count + 1);
+	tw_free(c->allocator, c->loads_or_waits, (size_t)c->label_count + 1);
 	tw_free(c->allocator, c->collectives,
 		((size_t)c->collective_count + 1) * sizeof(*c->collectives));
 	tw_pool_release(&c->texts);

@@ -53,6 +53,8 @@ struct tw_claims {
 	uint64_t *place; /* by GPU event: of computing, what it is (kernel, shapes); 0: other work */
 	uint8_t *pass;	 /* by GPU event: 1: backward */
 	uint32_t gpu_count;
+	uint8_t *loads_or_waits; /* by label: calls that load code, or that may wait besides their purpose */
+	uint32_t label_count;
 	struct tw_collective_size *collectives; /* in the order of those of the part */
 	uint32_t collective_count;
 	int64_t idle_ns[4]; /* enum tw_idle_cause */

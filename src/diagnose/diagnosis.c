@@ -95,8 +95,10 @@ static void add_together(struct tw_diagnosis *d)
 	for (i = 0; i < d->findings.count && !d->failed; i++) {
 		struct tw_finding *f = &d->findings.at[i];
 
-		if (f->scenario.rule)
+		if (f->scenario.rule) {
 			all.rule = f->scenario.rule;
+			all.context = f->scenario.context;
+		}
 		tw_scenario_join(&all, &f->scenario);
 		if (tw_gain_of(d, &all, tw_kind_list[f->kind]->of_window, &ns, &percent))
 			break;

@@ -200,8 +200,8 @@ const struct tw_range *tw_range_at(const struct tw_ranges *ranges, uint32_t trac
 				  list[at].track < track || (list[at].track == track &&
 							     list[at].start_ns <= time_ns));
 
-	return i && list[i - 1].track == track && time_ns <= list[i - 1].end_ns ? &list[i - 1] :
-										  NULL;
+	return i && list[i - 1].track == track && time_ns < list[i - 1].end_ns ? &list[i - 1] :
+										 NULL;
 }
 
 void tw_launched_in(struct tw_look *look, uint32_t track, int64_t from_ns, int64_t to_ns,
@@ -214,8 +214,10 @@ void tw_launched_in(struct tw_look *look, uint32_t track, int64_t from_ns, int64
 
 	for (; i < r->launched_count; i++) {
 		uint32_t g = r->launched[i];
+		int64_t time_ns = points[r->launch[g]].time_ns;
 
-		if (points[r->launch[g]].time_ns > to_ns)
+		/* What begins as a range ends is not in it. */
+		if (time_ns > to_ns || (time_ns == to_ns && time_ns > from_ns))
 			return;
 		if (tw_look_track(look, look->d->gpu.launch[g]) == track)
 			visit(context, g);

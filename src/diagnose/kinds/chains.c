@@ -56,6 +56,15 @@ static bool is_rope(const struct tw_leaf *at)
 	       is_op(&at[3], "mul") && is_op(&at[4], "add");
 }
 
+static bool is_taken(const struct tw_leaf *at, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count && !at[i].taken; i++)
+		;
+	return i < count;
+}
+
 static void look_at_rope(struct tw_look *look)
 {
 	uint32_t t, i;
@@ -66,7 +75,7 @@ static void look_at_rope(struct tw_look *look)
 		for (i = 0; i + ROPE <= l->count && !look->failed; i++) {
 			const struct tw_leaf *last = &l->at[i + ROPE - 1];
 
-			if (!is_rope(&l->at[i]) || moved(last) <= 0)
+			if (!is_rope(&l->at[i]) || is_taken(&l->at[i], ROPE) || moved(last) <= 0)
 				continue;
 			tw_claim_fusion(look, TW_KIND_rope_unfused, &l->at[i], ROPE,
 					2 * last->shape->largest * (double)last->gpu_ns /

@@ -40,6 +40,7 @@ struct pauses {
 	TW_LIST(struct between) list;
 	struct pause *found;
 	size_t count;
+	struct tw_ranges explained;
 };
 
 /* The delay from the point before, when that is what a point waited for; -1. */
@@ -54,8 +55,10 @@ static int64_t bound_delay(const struct tw_path_part *part, uint32_t p)
 	return part->points[p].time_ns - before;
 }
 
-static bool is_explained(const struct tw_path_point *p)
+static bool is_explained(const struct tw_look *look, const struct tw_path_point *p)
 {
+	if (p->kind == TW_POINT_CALL + 1 && look->claims->loads_or_waits[p->label])
+		return true;
 	return p->flags & (TW_POINT_WAITS | TW_POINT_IS_ALLOCATION) ||
 	       p->kind == TW_POINT_LOADER + 1 || p->flags & TW_POINT_FETCH;
 }
@@ -102,7 +105,7 @@ static void add_pause(struct pauses *s, const struct between *of, int64_t usual_
 	const struct tw_path_part *part = s->look->part;
 	uint32_t t;
 
-	if (s->count == MOST_PAUSES || is_explained(&part->points[of->point]))
+	if (s->count == MOST_PAUSES || is_explained(s->look, &part->points[of->point]))
 		return;
 	for (t = 0; of->point - part->rank.threads[t].first >= part->rank.threads[t].count; t++)
 		;
@@ -182,7 +185,7 @@ static void claim(struct pauses *s, struct pause *p)
 	uint32_t point = p->of->point;
 	int64_t from_ns = 0, to_ns = 0;
 
-	if (!is_silent(p, &from_ns, &to_ns))
+	if (!is_silent(p, &from_ns, &to_ns) || tw_range_at(&s->explained, p->track, from_ns))
 		return;
 	tw_claim_change(look, KIND,
 			&(struct tw_remedy_part){ .kind = TW_REMEDY_POINT,
@@ -208,6 +211,8 @@ static void look_at_pauses(struct tw_look *look)
 	for (t = 0; t < look->part->rank.thread_count && !look->failed; t++)
 		list_thread(&s, t);
 	look->failed |= s.counts.failed || s.places.failed;
+	tw_ranges_of_kind(look, TW_HOST_CHECKPOINTING | TW_HOST_COMPILATION | TW_HOST_DATA_LOADING,
+			  &s.explained);
 	if (!look->failed && s.list.count) {
 		qsort(s.list.at, s.list.count, sizeof(*s.list.at), by_group);
 		compare_steps(&s);

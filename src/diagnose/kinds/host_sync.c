@@ -11,6 +11,9 @@
 
 #define KIND TW_KIND_host_sync
 
+/* A call that begins later after another one does not follow from it. */
+#define RIGHT_AFTER_NS 50000
+
 static void remove_gpu(void *look, uint32_t gpu)
 {
 	tw_claim_remove(look, KIND, gpu);
@@ -31,14 +34,20 @@ static uint32_t reading_operator(const struct tw_look *look, uint32_t call)
 	return found;
 }
 
-/* A call that waits before memory is freed belongs to the allocator. */
+/* A wait right before memory is freed belongs to the allocator. */
 static bool is_before_free(struct tw_look *look, uint64_t call)
 {
 	const struct tw_host *host = &look->d->host;
+	uint32_t node = host->call[call], next;
 
-	return call + 1 < host->call_count &&
-	       tw_look_track(look, host->call[call]) == tw_look_track(look, host->call[call + 1]) &&
-	       tw_look_node_kinds(look, host->call[call + 1]) & TW_HOST_ALLOCATION;
+	if (call + 1 == host->call_count)
+		return false;
+	next = host->call[call + 1];
+	return tw_look_track(look, node) == tw_look_track(look, next) &&
+	       tw_look_start(look, next) - tw_look_end(look, node) <= RIGHT_AFTER_NS &&
+	       tw_look_node_kinds(look, next) & TW_HOST_ALLOCATION &&
+	       (strstr(tw_look_name(look, next), "Free") ||
+		strstr(tw_look_name(look, next), "Unmap"));
 }
 
 static bool is_copy_back(struct tw_look *look, uint32_t node)
@@ -52,7 +61,8 @@ static bool is_copy_back(struct tw_look *look, uint32_t node)
 				 look->trace->texts.entries[name].len) == TW_COPY_D2H;
 }
 
-static void look_at_call(struct tw_look *look, uint64_t call)
+/* `last`: the operator before, each of which is claimed once, however many of its calls wait. */
+static void look_at_call(struct tw_look *look, uint64_t call, uint32_t *last)
 {
 	uint32_t node = look->d->host.call[call], op;
 	unsigned kinds = tw_look_node_kinds(look, node);
@@ -68,6 +78,10 @@ static void look_at_call(struct tw_look *look, uint64_t call)
 	if (op == node && !back &&
 	    (tw_is_under(look, node, "aten::copy_") || tw_is_under(look, node, "aten::to")))
 		return;
+	if (op == *last)
+		return;
+
+	*last = op;
 	tw_claim_host(look, KIND, tw_look_track(look, op), tw_look_start(look, op),
 		      tw_look_end(look, op), 0);
 	tw_launched_in(look, tw_look_track(look, op), tw_look_start(look, op),
@@ -78,10 +92,11 @@ static void look_at_call(struct tw_look *look, uint64_t call)
 
 static void look_at_syncs(struct tw_look *look)
 {
+	uint32_t last = TW_NONE;
 	uint64_t i;
 
 	for (i = 0; i < look->d->host.call_count && !look->failed; i++)
-		look_at_call(look, i);
+		look_at_call(look, i, &last);
 }
 
 const struct tw_kind tw_kind_host_sync = { .look = look_at_syncs };

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
+#include "data/tables.h"
 
 #include <stdlib.h>
 
@@ -122,33 +123,56 @@ void tw_idle_by_cause(struct tw_look *look)
 
 #define LONGEST_NS 1000000
 
+/* Which calls take their time in a graph too, or for another reason than the host's. */
+static void look_at_calls(struct tw_look *look)
+{
+	enum { WAITS = TW_HOST_MODULE_LOAD | TW_HOST_IMPLICIT_WAIT };
+	const struct tw_path_rank *r = &look->part->rank;
+	struct tw_claims *c = look->claims;
+	uint32_t i;
+
+	c->label_count = r->label_count;
+	c->loads_or_waits = tw_alloc_array(c->allocator, (size_t)c->label_count + 1, 1);
+	look->failed |= !c->loads_or_waits;
+	for (i = 0; i < c->label_count && !look->failed; i++) {
+		size_t len;
+		const char *name = tw_pool_text(&r->texts, r->labels[i].name, &len);
+
+		c->loads_or_waits[i] = (tw_host_kinds_of(name, len) & WAITS) != 0;
+	}
+}
+
 static int64_t in_a_graph(const struct tw_path *path, uint32_t point, uint32_t cause,
 			  int64_t delay_ns, const void *context)
 {
 	const struct tw_path_point *p = &path->points[point];
 	enum tw_cause code = tw_path_code(path, cause);
 
-	(void)context;
+	const struct tw_claims *claims = context;
+
 	if (code == TW_CAUSE_LAUNCH)
 		return 0;
 	if (tw_is_gpu_point(p) || p->kind >= TW_POINT_HUB || tw_kind_of(p) == TW_POINT_LOADER ||
 	    p->flags & (TW_POINT_IN_LOADER | TW_POINT_WAITS | TW_POINT_IS_ALLOCATION) ||
-	    delay_ns > LONGEST_NS)
+	    delay_ns > LONGEST_NS ||
+	    (tw_kind_of(p) == TW_POINT_CALL && claims[p->rank].loads_or_waits[p->label]))
 		return delay_ns;
 	return code == TW_CAUSE_HOST || code == TW_CAUSE_DURATION || code == TW_CAUSE_HANDOVER ?
 		       0 :
 		       delay_ns;
 }
 
-/* What the host's time that is gone was spent in. */
+/* What the host's time that is gone was spent in: operators and calls. */
 static int64_t host_time(const struct tw_diagnosis *d, uint32_t point, const struct tw_scenario *s)
 {
+	const struct tw_path_point *p = &d->path->points[point];
 	uint32_t cause = tw_path_binding(d->path, point);
+	int64_t ns;
 
-	if (tw_is_gpu_point(&d->path->points[point]) || cause == TW_NO_POINT ||
-	    s->rule(d->path, point, cause, 1, NULL))
+	if (tw_is_gpu_point(p) || tw_kind_of(p) == TW_POINT_STEP || cause == TW_NO_POINT)
 		return 0;
-	return tw_path_delay(d->path, point, cause);
+	ns = tw_path_delay(d->path, point, cause);
+	return ns - s->rule(d->path, point, cause, ns, s->context);
 }
 
 static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
@@ -165,6 +189,7 @@ static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_f
 	if (launch < all - launch || (double)launch < 0.01 * (double)d->window_ns * d->rank_count)
 		return false;
 	s->rule = in_a_graph;
+	s->context = d->claims;
 	f->changed = 1;
 	tw_add_heaviest(f, d, 0, host_time, s);
 	tw_evidence(f, "%.1f ms of %.1f ms idle time end with a launch made meanwhile",
@@ -172,4 +197,4 @@ static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_f
 	return true;
 }
 
-const struct tw_kind tw_kind_launch_bound = { .change = set_graph };
+const struct tw_kind tw_kind_launch_bound = { .look = look_at_calls, .change = set_graph };

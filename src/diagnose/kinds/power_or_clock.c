@@ -20,11 +20,17 @@ struct sum {
 	uint64_t count;
 };
 
+/* Of a place: the mean of its fastest step, and how many steps it is in. */
+struct fastest {
+	double ns;
+	uint64_t steps;
+};
+
 struct rates {
 	struct tw_diagnosis *d;
 	const struct tw_path_rank *r;
 	struct tw_groups by_step; /* struct of_step -> struct sum */
-	struct tw_groups fastest; /* place -> double, mean of its fastest step */
+	struct tw_groups fastest; /* place -> struct fastest */
 	struct tw_groups rate;	  /* step -> struct { weighted, ns } */
 };
 
@@ -56,15 +62,17 @@ static void find_fastest(struct rates *x)
 	for (i = 0; i < x->by_step.count; i++) {
 		const struct of_step *key = tw_groups_key(&x->by_step, i);
 		const struct sum *sum = tw_groups_value(&x->by_step, i);
-		double *fastest = tw_groups_at(&x->fastest, &key->place);
+		struct fastest *fastest = tw_groups_at(&x->fastest, &key->place);
 		double mean = sum->ns / (double)sum->count;
 
-		if (fastest && (*fastest == 0 || mean < *fastest))
-			*fastest = mean;
+		if (!fastest)
+			return;
+		if (!fastest->steps++ || mean < fastest->ns)
+			fastest->ns = mean;
 	}
 }
 
-/* How much slower each step is, weighted by the time of its kernels. */
+/* How much slower each step is, weighted by the time of its kernels: of those that other steps have too. */
 static void find_rates(struct rates *x)
 {
 	uint32_t i;
@@ -72,12 +80,12 @@ static void find_rates(struct rates *x)
 	for (i = 0; i < x->by_step.count; i++) {
 		const struct of_step *key = tw_groups_key(&x->by_step, i);
 		const struct sum *sum = tw_groups_value(&x->by_step, i);
-		const double *fastest = tw_groups_at(&x->fastest, &key->place);
+		const struct fastest *fastest = tw_groups_at(&x->fastest, &key->place);
 		double *rate = tw_groups_at(&x->rate, &key->step);
 
-		if (!fastest || !rate || *fastest <= 0)
+		if (!fastest || !rate || fastest->ns <= 0 || fastest->steps < 2)
 			continue;
-		rate[0] += sum->ns / (double)sum->count / *fastest * sum->ns;
+		rate[0] += sum->ns / (double)sum->count / fastest->ns * sum->ns;
 		rate[1] += sum->ns;
 	}
 }
@@ -117,7 +125,7 @@ static uint64_t look_at_rank(struct tw_diagnosis *d, struct tw_scenario *s, uint
 	uint32_t i;
 
 	tw_groups_init_values(&x.by_step, sizeof(struct of_step), sizeof(struct sum), d->allocator);
-	tw_groups_init_values(&x.fastest, sizeof(uint64_t), sizeof(double), d->allocator);
+	tw_groups_init_values(&x.fastest, sizeof(uint64_t), sizeof(struct fastest), d->allocator);
 	tw_groups_init_values(&x.rate, sizeof(int64_t), 2 * sizeof(double), d->allocator);
 	add_up(&x, rank);
 	find_fastest(&x);
@@ -138,16 +146,38 @@ static uint64_t look_at_rank(struct tw_diagnosis *d, struct tw_scenario *s, uint
 	return changed;
 }
 
+/* What a kernel takes less. */
+static int64_t levelled(const struct tw_diagnosis *d, uint32_t point, const struct tw_scenario *s)
+{
+	const struct tw_path_point *p = &d->path->points[point];
+
+	return p->kind == TW_POINT_GPU + 1 ? tw_path_delay(d->path, point, p->causes) -
+						     tw_scenario_delay(s, point, p->causes) :
+					     0;
+}
+
 static bool set_level(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
 {
-	double worst = 1;
-	uint32_t i;
+	double worst = 1, before;
+	uint32_t i, slowest = 0, ranks = 0;
 
-	for (i = 0; i < d->rank_count && d->steps > 1; i++)
-		f->changed += look_at_rank(d, s, i, &worst);
+	for (i = 0; i < d->rank_count && d->steps > 1; i++) {
+		uint64_t changed;
+
+		before = worst;
+		changed = look_at_rank(d, s, i, &worst);
+		f->changed += changed;
+		ranks += changed != 0;
+		slowest = worst > before ? i : slowest;
+	}
+	if (!f->changed)
+		return false;
+	if (ranks < d->rank_count)
+		tw_set_ranks(f, d, &slowest, 1);
+	tw_add_heaviest(f, d, slowest, levelled, s);
 	tw_evidence(f, "the slowest step takes %.1f %% longer for the same kernels",
 		    100 * (worst - 1));
-	return f->changed;
+	return true;
 }
 
 const struct tw_kind tw_kind_power_or_clock = { .change = set_level };

@@ -148,10 +148,18 @@ static void look_at_fp32(struct tw_look *look)
 
 /* ---- other operators with a model, by its table */
 
+/* The table of an operator: of one whose model has none, by what it does. */
+static const char *sheet_of(const struct tw_leaf *leaf)
+{
+	const char *sheet = leaf->work ? leaf->work->model->sheet : "-";
+
+	return *sheet ? sheet : tw_is_pointwise(leaf->op) ? "elementwise" : "";
+}
+
 static bool is_sheet(const struct tw_leaf *leaf, const char *const *sheets)
 {
 	for (; *sheets; sheets++)
-		if (leaf->work && !strcmp(leaf->work->model->sheet, *sheets))
+		if (!strcmp(sheet_of(leaf), *sheets))
 			return true;
 	return false;
 }
@@ -188,7 +196,7 @@ LOOK(convolution, "CONV")
 LOOK(elementwise, "UnaryElementwise", "BinaryElementwise", "elementwise")
 LOOK(reduction, "Reduce", "Softmax", "Normalization", "RMSNorm", "CrossEntropy")
 LOOK(other, "GroupedGEMM", "MoE_fused", "MoE_unfused", "MoE_aux", "SSM", "RoPE", "FusedRoPE",
-     "GroupQuant", "mHC", "Embedding", "Triton")
+     "GroupQuant", "mHC", "Embedding", "Triton", "")
 
 const struct tw_kind tw_kind_low_efficiency_gemm = { .look = look_at_gemms };
 const struct tw_kind tw_kind_misaligned_gemm = { .look = look_at_misaligned };
