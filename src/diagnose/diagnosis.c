@@ -61,9 +61,9 @@ static int larger_gain_first(const void *a, const void *b)
 
 	if (one != other)
 		return one > other ? -1 : 1;
-	/* Of what gains the same, that which names a rank tells more. */
-	if (!*(*x)->ranks != !*(*y)->ranks)
-		return *(*x)->ranks ? -1 : 1;
+	/* Of what gains the same, that which is about one rank tells more. */
+	if (tw_kind_list[(*x)->kind]->of_rank != tw_kind_list[(*y)->kind]->of_rank)
+		return tw_kind_list[(*x)->kind]->of_rank ? -1 : 1;
 	return (*x)->kind < (*y)->kind ? -1 : (*x)->kind > (*y)->kind;
 }
 

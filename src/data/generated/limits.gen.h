@@ -176,3 +176,9 @@
 
 /* % of the critical path: with more inferred causes the confidence is low */
 #define TW_LIMIT_INFERRED_LOW_PERCENT 30
+
+/* % of the platform's peak: what fused attention reaches forward: the target of findings */
+#define TW_LIMIT_TARGET_ATTENTION_PERCENT 75
+
+/* % of the platform's peak: what fused attention reaches backward: the target of findings */
+#define TW_LIMIT_TARGET_ATTENTION_BACKWARD_PERCENT 58

@@ -74,12 +74,14 @@ static void look_at_rope(struct tw_look *look)
 
 		for (i = 0; i + ROPE <= l->count && !look->failed; i++) {
 			const struct tw_leaf *last = &l->at[i + ROPE - 1];
+			double ns;
 
 			if (!is_rope(&l->at[i]) || is_taken(&l->at[i], ROPE) || moved(last) <= 0)
 				continue;
-			tw_claim_fusion(look, TW_KIND_rope_unfused, &l->at[i], ROPE,
-					2 * last->shape->largest * (double)last->gpu_ns /
-						moved(last));
+			ns = 2 * last->shape->largest * (double)last->gpu_ns / moved(last);
+			tw_claim_fusion(look, TW_KIND_rope_unfused, &l->at[i], ROPE, ns);
+			/* Its gradient is turned back: as much again. */
+			tw_claim_backward_fusion(look, TW_KIND_rope_unfused, &l->at[i], ROPE, ns);
 		}
 	}
 }

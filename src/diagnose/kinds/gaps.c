@@ -77,7 +77,13 @@ static bool set_graph_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struct
 				continue;
 			tw_scenario_set(s, gap.point, gap.cause, 0);
 			ns += gap.ns;
-			f->changed++;
+			if (!f->changed++)
+				tw_add_place(
+					f, "%.100s",
+					tw_pool_text(
+						&r->texts,
+						r->labels[path->points[r->launch[g]].label].name,
+						NULL));
 		}
 	}
 	if (f->changed)

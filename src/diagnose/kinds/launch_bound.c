@@ -142,6 +142,25 @@ static void look_at_calls(struct tw_look *look)
 	}
 }
 
+/*
+ * The gap before a kernel that was launched just before it is as much its launch's as its stream's: in a
+ * graph it is a stream's.
+ */
+static int64_t gap_in_a_graph(const struct tw_path *path, uint32_t point, int64_t delay_ns)
+{
+	const struct tw_path_point *p = &path->points[point];
+	const struct tw_path_rank *r = &path->ranks[p->rank];
+	int64_t usual = tw_delays[r->vendor].stream;
+	uint32_t cause;
+
+	for (cause = p->causes; cause < p[1].causes; cause++)
+		if (path->from[cause] != TW_NO_POINT &&
+		    tw_path_code(path, cause) == TW_CAUSE_LAUNCH &&
+		    p->time_ns - path->points[path->from[cause]].time_ns <= r->late_ns)
+			return delay_ns < usual ? delay_ns : usual;
+	return delay_ns;
+}
+
 static int64_t in_a_graph(const struct tw_path *path, uint32_t point, uint32_t cause,
 			  int64_t delay_ns, const void *context)
 {
@@ -152,6 +171,8 @@ static int64_t in_a_graph(const struct tw_path *path, uint32_t point, uint32_t c
 
 	if (code == TW_CAUSE_LAUNCH)
 		return 0;
+	if (code == TW_CAUSE_STREAM)
+		return gap_in_a_graph(path, point, delay_ns);
 	if (tw_is_gpu_point(p) || p->kind >= TW_POINT_HUB || tw_kind_of(p) == TW_POINT_LOADER ||
 	    p->flags & (TW_POINT_IN_LOADER | TW_POINT_WAITS | TW_POINT_IS_ALLOCATION) ||
 	    delay_ns > LONGEST_NS ||

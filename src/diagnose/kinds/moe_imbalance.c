@@ -180,4 +180,4 @@ static bool set_even(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 	return true;
 }
 
-const struct tw_kind tw_kind_moe_imbalance = { .change = set_even };
+const struct tw_kind tw_kind_moe_imbalance = { .change = set_even, .of_rank = true };

@@ -68,10 +68,16 @@ static void look_at_norms(struct tw_look *look)
 		const struct tw_leaves *l = &look->threads[t];
 
 		for (i = 0; i < l->count && !look->failed; i += n ? n : 1) {
+			double ns;
+
 			n = length_at(&l->at[i], l->count - i);
-			if (n && isfinite(fused_ns(&l->at[i], n)))
-				tw_claim_fusion(look, TW_KIND_norm_unfused, &l->at[i], n,
-						fused_ns(&l->at[i], n));
+			ns = n ? fused_ns(&l->at[i], n) : NAN;
+			if (!isfinite(ns))
+				continue;
+			tw_claim_fusion(look, TW_KIND_norm_unfused, &l->at[i], n, ns);
+			/* Input and gradient are read, a gradient written: three passes for two. */
+			tw_claim_backward_fusion(look, TW_KIND_norm_unfused, &l->at[i], n,
+						 1.5 * ns);
 		}
 	}
 }

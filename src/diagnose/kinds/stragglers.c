@@ -358,5 +358,5 @@ static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 	return found;
 }
 
-const struct tw_kind tw_kind_straggler_compute = { .change = set_computing };
-const struct tw_kind tw_kind_straggler_host = { .change = set_host };
+const struct tw_kind tw_kind_straggler_compute = { .change = set_computing, .of_rank = true };
+const struct tw_kind tw_kind_straggler_host = { .change = set_host, .of_rank = true };
