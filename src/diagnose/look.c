@@ -313,8 +313,8 @@ const struct tw_shape *tw_shape_of(struct tw_look *look, uint32_t node)
 	return shape ? *shape : NULL;
 }
 
-static double roofline_ns(const struct tw_look *look, double flops, double bytes, const char *spec,
-			  double math_percent)
+double tw_target_at(const struct tw_look *look, double flops, double bytes, const char *spec,
+		    double math_percent)
 {
 	double math = 0;
 
@@ -330,15 +330,15 @@ static double roofline_ns(const struct tw_look *look, double flops, double bytes
 
 double tw_target_ns(const struct tw_look *look, double flops, double bytes, const char *spec)
 {
-	return roofline_ns(look, flops, bytes, spec, TW_LIMIT_TARGET_MATH_PERCENT);
+	return tw_target_at(look, flops, bytes, spec, TW_LIMIT_TARGET_MATH_PERCENT);
 }
 
 double tw_attention_ns(const struct tw_look *look, double flops, double bytes, const char *spec,
 		       bool backward)
 {
-	return roofline_ns(look, flops, bytes, spec,
-			   backward ? TW_LIMIT_TARGET_ATTENTION_BACKWARD_PERCENT :
-				      TW_LIMIT_TARGET_ATTENTION_PERCENT);
+	return tw_target_at(look, flops, bytes, spec,
+			    backward ? TW_LIMIT_TARGET_ATTENTION_BACKWARD_PERCENT :
+				       TW_LIMIT_TARGET_ATTENTION_PERCENT);
 }
 
 bool tw_waits_for_copy(struct tw_look *look, uint32_t node, uint32_t gpu)

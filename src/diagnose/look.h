@@ -148,7 +148,9 @@ const struct tw_shape *tw_shape_of(struct tw_look *look, uint32_t node);
 /* How long a leaf's work needs at the share of the roofline that good kernels reach; NaN. */
 double tw_target_ns(const struct tw_look *look, double flops, double bytes, const char *spec);
 
-/* The same of fused attention, which reaches less, its backward pass less again. */
+/* The same with another share of the peak: of attention and convolutions, which reach less. */
+double tw_target_at(const struct tw_look *look, double flops, double bytes, const char *spec,
+		    double math_percent);
 double tw_attention_ns(const struct tw_look *look, double flops, double bytes, const char *spec,
 		       bool backward);
 

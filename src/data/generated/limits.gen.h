@@ -182,3 +182,6 @@
 
 /* % of the platform's peak: what fused attention reaches backward: the target of findings */
 #define TW_LIMIT_TARGET_ATTENTION_BACKWARD_PERCENT 58
+
+/* % of the platform's peak: what convolutions reach: the target of findings */
+#define TW_LIMIT_TARGET_CONVOLUTION_PERCENT 65

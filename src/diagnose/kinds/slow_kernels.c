@@ -172,6 +172,9 @@ static double target_ns(const struct tw_look *look, enum tw_finding_kind kind,
 {
 	const struct tw_op_work *work = leaf->work;
 
+	if (kind == TW_KIND_low_efficiency_convolution)
+		return tw_target_at(look, work->flops, work->bytes, work->spec,
+				    TW_LIMIT_TARGET_CONVOLUTION_PERCENT);
 	if (kind != TW_KIND_low_efficiency_attention)
 		return tw_target_ns(look, work->flops, work->bytes, work->spec);
 	return tw_attention_ns(look, work->flops, work->bytes, work->spec,

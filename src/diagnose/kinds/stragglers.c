@@ -9,11 +9,14 @@
 #include "base/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Less is chance. */
 #define COMPUTES_LONGER 1.002
 #define HOST_LONGER 1.1
 #define HOST_LEAST_NS 1000000
+/* As many functions, those with most time of their own, are held against the other rank's. */
+#define MOST_FUNCTIONS 50
 
 struct total {
 	uint32_t rank;
@@ -317,6 +320,30 @@ static void fetch_as(struct tw_diagnosis *d, struct tw_scenario *s, const struct
 	TW_LIST_FREE(&other.list, d->allocator);
 }
 
+/* The function of the program that takes so much longer than on the other rank; "": none. */
+static const char *slow_function(const struct tw_diagnosis *d, uint32_t rank, uint32_t as)
+{
+	const struct tw_claims *own = &d->claims[rank], *other = &d->claims[as];
+	const char *found = "";
+	int64_t most = HOST_LEAST_NS;
+	size_t i, k;
+
+	for (i = 0; i < own->functions.count && i < MOST_FUNCTIONS; i++) {
+		const char *name = tw_pool_text(&own->texts, own->functions.at[i].text, NULL);
+		int64_t excess = own->functions.at[i].self_ns;
+
+		for (k = 0; k < other->functions.count; k++)
+			if (!strcmp(name,
+				    tw_pool_text(&other->texts, other->functions.at[k].text, NULL)))
+				excess -= other->functions.at[k].self_ns;
+		if (excess > most) {
+			most = excess;
+			found = name;
+		}
+	}
+	return found;
+}
+
 static void cut_batches(struct tw_scenario *s, const struct tw_path_rank *r)
 {
 	uint32_t p, cause;
@@ -351,6 +378,8 @@ static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 			    (double)order[0].ns / 1e6, (long long)as->rank,
 			    (double)order[1].ns / 1e6);
 		tw_add_place(f, "rank %lld", (long long)r->rank);
+		if (*slow_function(d, order[0].rank, order[1].rank))
+			tw_add_place(f, "%.150s", slow_function(d, order[0].rank, order[1].rank));
 		tw_places_of(f, d, order[0].rank, TW_KIND_data_loading);
 		found = f->changed;
 	}

@@ -51,7 +51,7 @@ static void look_at_thread(struct tw_look *look, const struct tw_leaves *leaves)
 	uint32_t i = 0, n;
 
 	while (i < leaves->count && !look->failed) {
-		struct tw_gemm g;
+		struct tw_gemm g = { 0 };
 		double backward_ns;
 		double flops, bytes, ns;
 		const char *spec = leaves->at[i].work ? leaves->at[i].work->spec : "";
