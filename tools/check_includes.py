@@ -54,9 +54,9 @@ ALLOWED = {
     "job/transport": "base text os store table job/set",
     "job/mpi": "job/transport",
     "job/merge": "base text os io data json store trace derive job/set job/clocks job/transport",
-    "job/report": "base text os analysis table job/set job/match job/clocks job/collectives job/tables "
-                  "job/sums job/transport job/merge",
     "path": "base text os data store derive analysis table job/set job/match job/clocks job/collectives",
+    "job/report": "base text os analysis table job/set job/match job/clocks job/collectives job/tables "
+                  "job/sums job/transport job/merge path",
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
                    "job/merge study/runs",

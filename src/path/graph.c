@@ -152,6 +152,8 @@ static void add_collective(struct join *j, const struct tw_path_collective *c)
 	for (i = 0; i < c->count; i++) {
 		int64_t end = path->points[end_of(path, &m[i])].time_ns;
 
+		j->path->points[start_of(path, &m[i])].flags |= TW_POINT_MATCHED;
+		j->path->points[end_of(path, &m[i])].flags |= TW_POINT_MATCHED;
 		if (!m[i].waits)
 			continue;
 		if (!ended_before(j, &m[i], path->points[hub].time_ns)) {
@@ -609,6 +611,7 @@ int tw_path_join(struct tw_path **out, struct tw_path_part *parts, uint32_t coun
 	if (!path)
 		return TRAWL_ENOMEM;
 	path->allocator = allocator;
+	path->step_first = path->step_last = -1;
 	tw_scope_begin(&scope, allocator);
 	take_over(&j, count);
 	if (!j.failed)

@@ -48,9 +48,10 @@ enum tw_point_kind {
 
 enum tw_point_flag {
 	TW_POINT_LAUNCHED = 1, /* GPU work whose launch is recorded; a call that launched some */
-	TW_POINT_COMMUNICATION = 2,  /* GPU work */
-	TW_POINT_COPY = 4,	     /* GPU work */
-	TW_POINT_FETCH = 8,	     /* the end of a fetch that waited for other processes */
+	TW_POINT_COMMUNICATION = 2, /* GPU work */
+	TW_POINT_COPY = 4,	    /* GPU work: between host and device, or devices */
+	TW_POINT_MATCHED = 8,	    /* GPU work: of a collective of several ranks */
+	TW_POINT_FETCH = 8, /* of the host: the end of a fetch that waited for other processes */
 	TW_POINT_IN_LOADER = 16,     /* of the host, while a batch is loaded */
 	TW_POINT_IN_OP = 32,	     /* of the host, inside an operation */
 	TW_POINT_IS_ALLOCATION = 64, /* a call that allocates or frees */
@@ -78,8 +79,10 @@ struct tw_path_lag {
 struct tw_path_label {
 	uint32_t name;	    /* of the kernel, call or operation */
 	uint32_t operation; /* that launched it, or that it is in */
-	uint32_t shapes;    /* of the operation, JSON as recorded */
+	uint32_t shapes;    /* of the operation, "((8, 16), ())" */
 	uint32_t track;	    /* "stream 7", "thread 42" */
+	uint32_t module;    /* around the operation: "nn.Module: Linear_0" */
+	uint32_t category;  /* of GPU work: 1 + enum tw_kernel_category */
 };
 
 struct tw_path_event {
@@ -113,6 +116,7 @@ struct tw_path_rank {
 	uint32_t first, count; /* points */
 	uint32_t gpu_count;    /* GPU events */
 	int32_t *step;	       /* by GPU event: number of the step that launched it, -1: none */
+	int64_t *step_number;  /* by step: as its name has it, -1: none */
 	uint32_t step_count;
 	uint32_t *launch;     /* by GPU event: the start of its launch call, TW_NO_POINT */
 	uint32_t *launch_end; /* by GPU event: the end of that call */
@@ -152,8 +156,10 @@ struct tw_path {
 	uint32_t *order;       /* all points, causes before what they cause */
 	size_t point_room, cause_room;
 	struct tw_path_notes notes; /* of the joined graph */
-	bool whole;		    /* the window has work without a recorded launch too */
-	int64_t uncertainty_ns;	    /* of the clocks */
+	/* What scenarios are measured by: the window. */
+	bool whole;		       /* work without a recorded launch too */
+	int64_t step_first, step_last; /* of steps of these numbers, -1: of all */
+	int64_t uncertainty_ns;	       /* of the clocks */
 };
 
 static inline bool tw_is_end(const struct tw_path_point *point)

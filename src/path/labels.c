@@ -2,6 +2,7 @@
 #include "path/rank_build.h"
 
 #include "analysis/groups.h"
+#include "analysis/signature.h"
 #include "base/alloc.h"
 #include "text/str.h"
 
@@ -60,28 +61,41 @@ static uint32_t track_of(struct labels *l, uint32_t track)
 	return l->tracks[track];
 }
 
+/* As tables of operators have them; the texts of shapes are no names. */
 static uint32_t shapes_of(struct labels *l, uint32_t event)
 {
+	const struct trawl_trace *trace = l->b->d->trace;
 	struct trawl_argument arg;
+	struct tw_str text;
 
-	return trawl_event_argument(l->b->d->trace, event, TW_KEY_input_dims, &arg) &&
-			       arg.kind == TRAWL_VALUE_JSON ?
-		       keep(l, arg.text) :
-		       0;
+	if (!trawl_event_argument(trace, event, TW_KEY_input_dims, &arg) ||
+	    arg.kind != TRAWL_VALUE_JSON)
+		return 0;
+	if (l->kept[arg.text])
+		return l->kept[arg.text];
+	tw_str_init(&text, l->b->scratch);
+	tw_python_repr(trace->texts.entries[arg.text].ptr, trace->texts.entries[arg.text].len,
+		       &text);
+	if (text.len)
+		l->kept[arg.text] = tw_pool_intern(&l->b->rank->texts, text.ptr, text.len);
+	l->b->failed |= text.failed;
+	tw_str_release(&text);
+	return l->kept[arg.text];
 }
 
-/* Shapes are those of GPU work alone. */
-static uint32_t label(struct labels *l, uint32_t event, uint32_t operation, bool gpu)
+/* Shapes and categories are those of GPU work alone, category 0: of the host. */
+static uint32_t label(struct labels *l, uint32_t event, uint32_t operation, uint32_t category)
 {
 	const struct tw_events *e = &l->b->d->trace->events;
 	struct tw_path_label label = { .name = keep(l, e->name[event]),
-				       .track = track_of(l, e->track[event]) };
+				       .track = track_of(l, e->track[event]),
+				       .category = category };
 
 	if (operation != TW_NONE) {
 		uint32_t of = l->b->d->host.event[operation];
 
 		label.operation = keep(l, e->name[of]);
-		label.shapes = gpu ? shapes_of(l, of) : 0;
+		label.shapes = category ? shapes_of(l, of) : 0;
 	}
 	return tw_groups_add(&l->distinct, &label);
 }
@@ -112,7 +126,7 @@ static void label_gpu(struct labels *l)
 		b->points.at[2 * g].label = b->points.at[2 * g + 1].label = label(
 			l, b->d->gpu.event[g],
 			node == TW_NONE ? TW_NONE : (uint32_t)tw_launching_op(b->d, node, true),
-			true);
+			1 + tw_gpu_category(b->d, g));
 	}
 }
 
@@ -125,7 +139,7 @@ static void label_nodes(struct labels *l)
 	for (i = 0; i < host->count; i++) {
 		if (b->start_of[i] == TW_NO_POINT)
 			continue;
-		of = label(l, host->event[i], l->op[i], false);
+		of = label(l, host->event[i], l->op[i], 0);
 		b->points.at[b->start_of[i]].label = b->points.at[b->end_of[i]].label = of;
 	}
 }
@@ -138,7 +152,7 @@ static void label_annotations(struct labels *l)
 
 	for (i = 2 * (size_t)b->rank->gpu_count; i < b->points.count; i++)
 		if (tw_kind_of(&b->points.at[i]) >= TW_POINT_LOADER)
-			b->points.at[i].label = label(l, b->points.at[i].label, TW_NONE, false);
+			b->points.at[i].label = label(l, b->points.at[i].label, TW_NONE, 0);
 }
 
 static void take(struct labels *l)

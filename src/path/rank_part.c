@@ -98,6 +98,7 @@ int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *deriv
 void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocator *a)
 {
 	FREE(a, rank->step, rank->gpu_count);
+	FREE(a, rank->step_number, rank->step_count);
 	FREE(a, rank->launch, rank->gpu_count);
 	FREE(a, rank->launch_end, rank->gpu_count);
 	FREE(a, rank->queue, rank->gpu_count);

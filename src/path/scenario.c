@@ -93,13 +93,18 @@ void tw_scenario_add(struct tw_scenario *s, uint32_t point, uint32_t from, int64
 	s->failed |= !TW_LIST_ADD(&s->added, &cause, s->allocator);
 }
 
+int64_t tw_whole_ns(double ns)
+{
+	return ns >= 9.2e18 ? INT64_MAX / 2 : ns > 0 ? (int64_t)floor(ns + 0.5) : 0;
+}
+
 void tw_scenario_duration(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
 			  double ns)
 {
 	uint32_t end = tw_gpu_end(rank, gpu), cause;
 
 	for (cause = s->path->points[end].causes; cause < s->path->points[end + 1].causes; cause++)
-		tw_scenario_set(s, end, cause, (int64_t)floor(ns + 0.5));
+		tw_scenario_set(s, end, cause, tw_whole_ns(ns));
 }
 
 void tw_scenario_remove(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu)
@@ -333,12 +338,21 @@ static int sort_added(struct tw_scenario *s)
 	return status;
 }
 
-/* The latest of the causes, as changed; INT64_MIN: there is none. */
-static int64_t changed_time(const struct tw_scenario *s, uint32_t point, const int64_t *times)
+/* A candidate that is later than what is known so far, or as late and of a lower code. */
+static void take(struct tw_bound *best, uint32_t from, enum tw_cause code, int64_t time_ns)
+{
+	if (best->from == TW_NO_POINT || time_ns > best->time_ns ||
+	    (time_ns == best->time_ns && code < best->code))
+		*best = (struct tw_bound){ from, code, time_ns };
+}
+
+/* The latest of the causes, as changed. */
+static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point,
+				     const int64_t *times)
 {
 	const struct tw_path *path = s->path;
 	bool touched = is_touched(s, point);
-	int64_t latest = INT64_MIN;
+	struct tw_bound best = { TW_NO_POINT, TW_CAUSES, INT64_MIN };
 	uint32_t cause;
 	size_t i;
 
@@ -352,14 +366,28 @@ static int64_t changed_time(const struct tw_scenario *s, uint32_t point, const i
 		if (!edit && s->rule)
 			delay = s->rule(path, point, cause, delay, s->context);
 		if (delay != TW_CUT)
-			latest = max64(latest, times[path->from[cause]] + delay);
+			take(&best, path->from[cause], tw_path_code(path, cause),
+			     times[path->from[cause]] + delay);
 	}
 	if (!touched)
-		return latest;
+		return best;
 	i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
 	for (; i < s->added.count && s->added.at[i].point == point; i++)
-		latest = max64(latest, times[s->added.at[i].from] + s->added.at[i].delay_ns);
-	return latest;
+		take(&best, s->added.at[i].from, TW_CAUSE_QUEUE,
+		     times[s->added.at[i].from] + s->added.at[i].delay_ns);
+	return best;
+}
+
+struct tw_bound tw_path_bound(const struct tw_path *path, const struct tw_scenario *s,
+			      uint32_t point, const int64_t *times)
+{
+	uint32_t cause = tw_path_binding(path, point);
+
+	if (s)
+		return changed_bound(s, point, times);
+	return cause == TW_NO_POINT ? (struct tw_bound){ TW_NO_POINT, TW_CAUSES, INT64_MIN } :
+				      (struct tw_bound){ path->from[cause],
+							 tw_path_code(path, cause), times[point] };
 }
 
 static int64_t recorded_time(const struct tw_path *path, uint32_t point, const int64_t *times)
@@ -385,7 +413,8 @@ int tw_path_replay(const struct tw_path *path, struct tw_scenario *s, int64_t *t
 	for (i = 0; i < path->point_count; i++) {
 		uint32_t p = path->order[i];
 		bool plain = !s || (!s->rule && !is_touched(s, p));
-		int64_t latest = plain ? recorded_time(path, p, times) : changed_time(s, p, times);
+		int64_t latest = plain ? recorded_time(path, p, times) :
+					 changed_bound(s, p, times).time_ns;
 
 		times[p] = latest == INT64_MIN ? path->points[p].time_ns : latest;
 	}
@@ -422,26 +451,42 @@ static bool has_launches(const struct tw_path *path)
 
 bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, uint32_t gpu)
 {
+	int64_t step = rank->step[gpu] < 0 ? -1 : rank->step_number[rank->step[gpu]];
+
+	if (path->step_first >= 0 && (step < path->step_first || step > path->step_last))
+		return false;
 	return path->whole || rank->launch[gpu] != TW_NO_POINT || !has_launches(path);
 }
 
-int64_t tw_window_ns(const struct tw_path *path, const int64_t *times)
+struct tw_window tw_window_of(const struct tw_path *path, const int64_t *times)
 {
-	int64_t first = INT64_MAX, last = INT64_MIN;
-	bool all = path->whole || !has_launches(path);
+	struct tw_window w = { INT64_MAX, INT64_MIN, TW_NO_POINT };
 	uint32_t i, g;
 
 	for (i = 0; i < path->rank_count; i++) {
 		const struct tw_path_rank *r = &path->ranks[i];
 
 		for (g = 0; g < r->gpu_count; g++) {
-			if (!all && r->launch[g] == TW_NO_POINT)
+			uint32_t end = tw_gpu_end(r, g);
+
+			if (!tw_in_window(path, r, g))
 				continue;
-			first = min64(first, times[tw_gpu_start(r, g)]);
-			last = max64(last, times[tw_gpu_end(r, g)]);
+			w.start_ns = min64(w.start_ns, times[tw_gpu_start(r, g)]);
+			if (w.last == TW_NO_POINT || times[end] > w.end_ns ||
+			    (times[end] == w.end_ns && path->points[w.last].rank == i &&
+			     r->queue[g] < r->queue[(w.last - r->first) / 2]))
+				w.last = end;
+			w.end_ns = max64(w.end_ns, times[end]);
 		}
 	}
-	return last > first ? last - first : 0;
+	return w;
+}
+
+int64_t tw_window_ns(const struct tw_path *path, const int64_t *times)
+{
+	const struct tw_window w = tw_window_of(path, times);
+
+	return w.end_ns > w.start_ns ? w.end_ns - w.start_ns : 0;
 }
 
 double tw_step_ns(const struct tw_path *path, const int64_t *times)

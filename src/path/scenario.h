@@ -51,6 +51,8 @@ void tw_scenario_set(struct tw_scenario *s, uint32_t point, uint32_t cause, int6
 void tw_scenario_cut(struct tw_scenario *s, uint32_t point, uint32_t cause);
 void tw_scenario_add(struct tw_scenario *s, uint32_t point, uint32_t from, int64_t delay_ns);
 
+/* Halves up; not below 0. */
+int64_t tw_whole_ns(double ns);
 /* A GPU event takes so long; of a collective its transfer. */
 void tw_scenario_duration(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
 			  double ns);
@@ -72,7 +74,28 @@ void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more);
 int tw_path_replay(const struct tw_path *path, struct tw_scenario *scenario,
 		   int64_t *times) TRAWL_MUST_CHECK;
 
-/* First start to last end of the window's GPU work; 0 without any. */
+/* What a point's time comes from, of replayed times; `from` TW_NO_POINT: it has no cause. */
+struct tw_bound {
+	uint32_t from;
+	enum tw_cause code;
+	int64_t time_ns;
+};
+
+/* `s` NULL: as recorded. */
+struct tw_bound tw_path_bound(const struct tw_path *path, const struct tw_scenario *s,
+			      uint32_t point, const int64_t *times);
+
+/*
+ * First start to last end of the window's GPU work; `last`: that end, of equals the one of the lowest
+ * rank, device, stream and number, TW_NO_POINT: there is none.
+ */
+struct tw_window {
+	int64_t start_ns, end_ns;
+	uint32_t last;
+};
+
+struct tw_window tw_window_of(const struct tw_path *path, const int64_t *times);
+/* How long it is; 0 without any. */
 int64_t tw_window_ns(const struct tw_path *path, const int64_t *times);
 /* The step, as a mean of those after the first, over all ranks; NaN: there are not two. */
 double tw_step_ns(const struct tw_path *path, const int64_t *times);

@@ -1,10 +1,12 @@
 /*
  * Prints the dependencies of a trace, for an independent reader: a line for each point, with the
- * start or end that it is, its name, its time as recorded and in each standard scenario, and its
- * binding cause; first lines that begin with # have counts.
+ * start or end that it is, its name, its time as recorded and in each standard scenario, its
+ * binding cause and its slack (-1: none); first lines that begin with # have counts.
  *
  * usage: path_dump TRACE...
  */
+#include "base/alloc.h"
+#include "path/critical.h"
 #include "path/job_path.h"
 #include "path/standard.h"
 
@@ -30,7 +32,8 @@ static int replay_all(const struct tw_path *path, int64_t *times[TW_STANDARDS + 
 	return status;
 }
 
-static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *times)
+static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *times,
+			const int64_t *slack)
 {
 	const struct tw_path_point *point = &path->points[p];
 	const struct tw_path_rank *r = &path->ranks[point->rank];
@@ -44,14 +47,15 @@ static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *
 	       (unsigned)(point[1].causes - point->causes));
 	for (i = 0; i <= TW_STANDARDS; i++)
 		printf("\t%" PRId64, times[i][p]);
+	printf("\t%" PRId64, slack[p] == TW_NO_SLACK ? -1 : slack[p]);
 	printf("\t%s\t%s\n", tw_pool_text(&r->texts, label->track, NULL),
 	       tw_pool_text(&r->texts, label->name, NULL));
 }
 
 static int print(const struct tw_path *path)
 {
-	int64_t *times[TW_STANDARDS + 1] = { 0 };
-	int status = replay_all(path, times), i;
+	int64_t *times[TW_STANDARDS + 1] = { 0 }, *slack = tw_path_times(path);
+	int status = slack ? replay_all(path, times) : -1, i;
 	uint32_t p;
 
 	for (i = 0; i <= TW_STANDARDS && !status; i++)
@@ -61,8 +65,12 @@ static int print(const struct tw_path *path)
 	       " cut %" PRIu64 "\n",
 	       path->notes.skewed, path->notes.incomplete, path->notes.not_matched,
 	       path->notes.cut);
+	if (!status)
+		tw_slack_find(path, slack);
 	for (p = 0; p < path->first_hub && !status; p++)
-		print_point(path, p, times);
+		print_point(path, p, times, slack);
+	if (slack)
+		tw_path_times_free(path, slack);
 	for (i = 0; i <= TW_STANDARDS; i++)
 		if (times[i])
 			tw_path_times_free(path, times[i]);

@@ -146,3 +146,6 @@
 
 /* of the time: the high estimate where the efficiency is not known */
 #define TW_LIMIT_GAIN_GUESS_HIGH_FRAC 0.45
+
+/* ns: a longer stretch of a host thread outside of operators is a pause on the critical path */
+#define TW_LIMIT_PATH_PAUSE_NS 5000000

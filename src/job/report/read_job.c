@@ -4,6 +4,7 @@
 #include "job/set/job_notes.h"
 #include "job/sums/sums.h"
 #include "job/transport/gather.h"
+#include "path/job_path.h"
 
 void trawl_job_options_init(struct trawl_job_options *options)
 {
@@ -33,6 +34,7 @@ static int begin(struct reading *r, const struct trawl_job_options *given, struc
 		.gpus_per_node = o->gpus_per_node,
 		.block_size = o->block_size,
 		.report = o->report,
+		.attach = o->dependencies ? tw_path_attach : NULL,
 		.progress = o->progress,
 		.progress_context = o->progress_context,
 	};

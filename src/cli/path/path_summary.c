@@ -1,0 +1,97 @@
+#include "cli/path/path_summary.h"
+
+#include "cli/ranks/ranks.h"
+#include "cli/ranks/ranks_verdict.h"
+#include "table/table.h"
+
+#include <string.h>
+
+#define TOP 10
+#define INDENT 2
+
+static const struct cli_part of_summary[] = {
+	{ "rank", "rank" },
+	{ "class", "class" },
+	{ "ms", "on the path" },
+	{ "%", "share of the window" },
+};
+
+static const struct cli_part of_scenarios[] = {
+	{ "scenario", "scenario" },  { "ms after", "window" }, { "gain (ms)", "gain" },
+	{ "gain (%)", "of window" }, { "note", "" },
+};
+
+static const struct cli_part of_ops[] = {
+	{ "operator", "operator" },
+	{ "shapes", "shapes" },
+	{ "ms on the path", "on the path" },
+	{ "total ms", "total" },
+	{ "gain at -10 % (ms)", "gain at -10 %" },
+};
+
+static const struct cli_excerpt excerpts[] = {
+	CLI_EXCERPT("critical_summary", "critical path", 2 * TOP, "ms", of_summary),
+	CLI_EXCERPT("what_if", "what if", 3 * TOP, NULL, of_scenarios),
+	CLI_EXCERPT("critical_ops", "top operators by GPU time on the critical path", TOP, NULL,
+		    of_ops),
+};
+
+/* The row of a scenario, as many as there are rows: there is none. */
+static size_t scenario_row(const struct trawl_table *t, const char *name)
+{
+	size_t row;
+
+	for (row = 0; row < trawl_table_rows(t); row++)
+		if (tw_table_text_is(t, row, trawl_table_find_column(t, "scenario"), name))
+			break;
+	return row;
+}
+
+/* "host floor 28.834 ms (87.0 %)": the window where what bounds it from the other side is free. */
+static void add_floor(const struct trawl_table *t, const char *scenario, const char *what,
+		      struct cli_screen *s)
+{
+	size_t row = scenario_row(t, scenario);
+	struct trawl_cell before = tw_table_cell(t, row, "ms before");
+	struct trawl_cell after = tw_table_cell(t, row, "ms after");
+	struct tw_str line;
+
+	if (after.state != TRAWL_CELL_VALUE || !before.integer)
+		return;
+	tw_str_init(&line, trawl_allocator_default());
+	tw_str_addf(&line, "%s: ", what);
+	tw_str_add_decimal_fixed(&line, after.integer, 6, 3);
+	tw_str_add_cstr(&line, " ms (");
+	tw_str_add_real_fixed(&line, 100.0 * (double)after.integer / (double)before.integer, 1);
+	tw_str_add_cstr(&line, " % of the window)");
+	cli_add_line(s, &line, INDENT);
+}
+
+static void add_head(const struct trawl_job *job, const struct trawl_path *path,
+		     struct cli_screen *s)
+{
+	struct tw_str line;
+
+	tw_str_init(&line, trawl_allocator_default());
+	cli_add_ranks_known(&line, job);
+	tw_str_add_cstr(&line, ", window ");
+	tw_str_add_decimal_fixed(&line, trawl_path_window_ns(path), 6, 3);
+	tw_str_add_cstr(&line, " ms");
+	cli_add_line(s, &line, INDENT);
+}
+
+void cli_summarise_path(const struct trawl_job *job, const struct trawl_path *path,
+			struct cli_screen *s)
+{
+	const struct trawl_table *scenarios = trawl_path_find(path, "what_if");
+	const struct trawl_table *summary = trawl_path_find(path, "critical_summary");
+	size_t i;
+
+	add_head(job, path, s);
+	add_floor(scenarios, "gpu_free", "floor of the host (GPU work takes no time)", s);
+	add_floor(scenarios, "host_free", "floor of the GPU (the host takes no time)", s);
+	for (i = 0; i < trawl_table_notes(summary); i++)
+		cli_add_wrapped(s, trawl_table_note(summary, i), INDENT);
+	for (i = 0; i < sizeof(excerpts) / sizeof(excerpts[0]); i++)
+		cli_add_excerpt(trawl_path_find(path, excerpts[i].table), &excerpts[i], s);
+}
