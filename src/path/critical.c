@@ -151,15 +151,12 @@ static void end_slack(const struct tw_path *path, int64_t *slack, int64_t end_ns
 			}
 }
 
-void tw_slack_find(const struct tw_path *path, int64_t *slack)
+void tw_slack_find(const struct tw_path *path, const int64_t *times, int64_t *slack)
 {
 	uint32_t i = path->point_count, cause;
-	int64_t end_ns = INT64_MIN, left;
+	int64_t left;
 
-	for (uint32_t p = 0; p < path->point_count; p++)
-		slack[p] = path->points[p].time_ns;
-	end_ns = tw_window_of(path, slack).end_ns;
-	end_slack(path, slack, end_ns);
+	end_slack(path, slack, tw_window_of(path, times).end_ns);
 	while (i--) {
 		uint32_t p = path->order[i];
 

@@ -57,7 +57,10 @@ int64_t tw_critical_inferred_ns(const struct tw_critical *critical);
 
 #define TW_NO_SLACK INT64_MAX
 
-/* How much later each point may be without moving the end of the window; TW_NO_SLACK: nothing of it follows. */
-void tw_slack_find(const struct tw_path *path, int64_t *slack);
+/*
+ * How much later each point may be without moving the end of the window, of recorded times;
+ * TW_NO_SLACK: nothing of it follows.
+ */
+void tw_slack_find(const struct tw_path *path, const int64_t *times, int64_t *slack);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/median.h"
+#include "base/reuse.h"
 #include "base/scope.h"
 #include "base/sort.h"
 #include "data/limits.h"
@@ -16,6 +17,7 @@
 struct trawl_path {
 	const struct trawl_allocator *allocator;
 	int64_t window_ns;
+	struct tw_path *graph; /* of which only texts are left */
 	struct trawl_table *tables[TW_PATH_TABLES];
 	size_t count;
 };
@@ -25,9 +27,11 @@ struct making {
 	struct trawl_path *out;
 	struct trawl_job *job;
 	struct trawl_path_options options;
-	const struct trawl_allocator *scratch; /* of a scope */
+	const struct trawl_allocator *reuse;   /* for what several threads take */
+	const struct trawl_allocator *scratch; /* of a scope in it */
 	struct trawl_error *err;
 	struct tw_path *path;
+	int64_t *times; /* as recorded */
 	struct tw_path_result result;
 	TW_LIST(struct tw_what_if) scenarios;
 };
@@ -72,8 +76,7 @@ static int choose_window(struct making *m)
 	m->path->whole = m->options.whole;
 	m->path->step_first = m->options.step_first;
 	m->path->step_last = m->options.step_last;
-	if (tw_critical_find(&m->result.critical, m->path, NULL, m->result.slack,
-			     m->job->allocator))
+	if (tw_critical_find(&m->result.critical, m->path, NULL, m->times, m->reuse))
 		return tw_no_memory(m->err);
 	if (w->last == TW_NO_POINT && m->options.step_first >= 0)
 		return trawl_error_set(m->err, TRAWL_EUSAGE, "no GPU work of step %lld",
@@ -251,7 +254,8 @@ static int run_scenarios(struct making *m)
 	uint32_t k = 0;
 
 	if (add_standards(m) || add_ops(m) ||
-	    tw_what_if_run(m->scenarios.at, m->scenarios.count, m->path, m->options.threads))
+	    tw_what_if_run(m->scenarios.at, m->scenarios.count, m->path, m->times,
+			   m->options.threads, m->reuse))
 		return -1;
 	for (i = 0; i < m->scenarios.count; i++)
 		if (m->scenarios.at[i].quick)
@@ -286,17 +290,22 @@ static int make_tables(struct making *m)
 static int make(struct making *m)
 {
 	int status = join_ranks(m);
+	uint32_t i;
 
 	if (status)
 		return status;
 	m->result.path = m->path;
-	m->result.slack = tw_path_times(m->path);
-	if (!m->result.slack)
+	m->times = tw_alloc_array(m->scratch, (size_t)m->path->point_count + 1, sizeof(*m->times));
+	m->result.slack =
+		tw_alloc_array(m->scratch, (size_t)m->path->point_count + 1, sizeof(*m->times));
+	if (!m->times || !m->result.slack)
 		return tw_no_memory(m->err);
+	for (i = 0; i < m->path->point_count; i++)
+		m->times[i] = m->path->points[i].time_ns;
 	status = choose_window(m);
 	if (status)
 		return status;
-	tw_slack_find(m->path, m->result.slack);
+	tw_slack_find(m->path, m->times, m->result.slack);
 	if (tw_path_ops_init(&m->result.ops, m->path, m->scratch) || sum_operators(m) ||
 	    sort_operators(m) || run_scenarios(m) || make_tables(m))
 		return tw_no_memory(m->err);
@@ -307,25 +316,31 @@ int trawl_path_new(struct trawl_path **out, struct trawl_job *job,
 		   const struct trawl_path_options *options, struct trawl_error *err)
 {
 	struct trawl_path *made = tw_alloc_array(job->allocator, 1, sizeof(*made));
+	struct tw_reuse *reuse = tw_reuse_new(job->allocator);
 	struct tw_scope scope;
 	struct making m = { .out = made, .job = job, .scratch = &scope.allocator, .err = err };
 	int status;
 
 	*out = NULL;
-	if (!made)
+	if (!made || !reuse) {
+		tw_reuse_free(reuse);
+		tw_free(job->allocator, made, sizeof(*made));
 		return tw_no_memory(err);
+	}
+	m.reuse = tw_reuse_allocator(reuse);
 	made->allocator = job->allocator;
 	if (options)
 		m.options = *options;
 	else
 		trawl_path_options_init(&m.options);
-	tw_scope_begin(&scope, job->allocator);
+	tw_scope_begin(&scope, m.reuse);
 	status = make(&m);
-	tw_critical_release(&m.result.critical, job->allocator);
-	if (m.result.slack)
-		tw_path_times_free(m.path, m.result.slack);
-	tw_path_free(m.path);
+	tw_critical_release(&m.result.critical, m.reuse);
 	tw_scope_end(&scope);
+	tw_reuse_free(reuse);
+	if (m.path)
+		tw_path_drop_points(m.path);
+	made->graph = m.path;
 	if (status)
 		trawl_path_free(made);
 	else
@@ -341,6 +356,7 @@ void trawl_path_free(struct trawl_path *path)
 		return;
 	for (i = 0; i < path->count; i++)
 		trawl_table_free(path->tables[i]);
+	tw_path_free(path->graph);
 	tw_free(path->allocator, path, sizeof(*path));
 }
 

@@ -154,7 +154,7 @@ struct tw_path {
 	TW_LIST(struct tw_path_lag) lags; /* the first TW_CAUSES: as recorded */
 	uint32_t lag_at_start; /* of work that overlaps with that before it, from its start */
 	uint32_t *order;       /* all points, causes before what they cause */
-	size_t point_room, cause_room;
+	size_t point_room, cause_room, rank_room;
 	struct tw_path_notes notes; /* of the joined graph */
 	/* What scenarios are measured by: the window. */
 	bool whole;		       /* work without a recorded launch too */
@@ -249,12 +249,15 @@ struct tw_path_collectives {
 };
 
 /*
- * Joins the parts of ranks, which are taken over also when it fails: their arrays are empty then.
+ * Joins the parts of ranks, of the same allocator, which are taken over also when it fails: their
+ * arrays are empty then.
  * `collectives` NULL: none.  0 or TRAWL_ENOMEM.
  */
 int tw_path_join(struct tw_path **out, struct tw_path_part *parts, uint32_t count,
 		 const struct tw_path_collectives *collectives,
 		 const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+/* Only labels and texts of ranks stay. */
+void tw_path_drop_points(struct tw_path *path);
 void tw_path_free(struct tw_path *path);
 
 #endif

@@ -179,4 +179,5 @@ void tw_hand_overs(struct tw_rank_build *b)
 	for (t = 0; t < b->rank->thread_count && !b->failed; t++)
 		if (root_of(b->group, b->rank->threads[t].track) == b->rank->threads[t].track)
 			hand_over_in(b, b->rank->threads[t].track, list, open);
+	tw_free(b->scratch, list, (b->points.count + 1) * sizeof(*list));
 }

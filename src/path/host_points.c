@@ -216,7 +216,7 @@ static uint32_t add_point(struct walk *w, const struct item *item, bool end)
 		.flags = (uint8_t)flags_of(w, item, end),
 	};
 
-	b->failed |= !TW_LIST_ADD(&b->points, &point, b->scratch);
+	b->failed |= !TW_LIST_ADD(&b->points, &point, b->allocator);
 	if (item->node != TW_NONE)
 		(end ? b->end_of : b->start_of)[item->node] = number;
 	return number;
@@ -339,6 +339,9 @@ void tw_host_points(struct tw_rank_build *b)
 	mark_in_op(b);
 	list_annotations(&w);
 	walk_threads(&w);
+	TW_LIST_FREE(&w.items, b->scratch);
+	TW_LIST_FREE(&w.open, b->scratch);
+	TW_LIST_FREE(&w.seq, b->scratch);
 	b->rank->fetch_ns = w.fetches.count ? tw_middle_of(w.fetches.at, w.fetches.count).lower :
 					      b->delays->fetch;
 }

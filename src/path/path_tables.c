@@ -323,8 +323,11 @@ static const char *const cause_names[TW_CAUSES] = {
 static void set_text(struct trawl_table *t, size_t row, size_t column, const struct tw_path_rank *r,
 		     uint32_t text)
 {
+	size_t len;
+	const char *ptr = tw_pool_text(&r->texts, text, &len);
+
 	if (text)
-		tw_set_pool_text(t, row, column, &r->texts, text);
+		tw_table_set_text_borrowed(t, row, column, ptr, len);
 }
 
 static int fill_path(const struct tw_path_result *r, struct trawl_table *t)

@@ -38,7 +38,7 @@ struct tw_path_op_sums {
 	int64_t gain_ns;  /* of the window where it takes 10 % less; -1: not computed */
 };
 
-/* One of them; NULL: out of memory. */
+/* One of them; texts of the critical path stay those of the ranks.  NULL: out of memory. */
 struct trawl_table *tw_path_table_make(const struct tw_path_result *r, enum tw_path_table which,
 				       const struct trawl_allocator *allocator);
 

@@ -19,8 +19,8 @@ struct tw_rank_build {
 	const struct trawl_allocator *scratch;	 /* a scope: nothing needs to be freed */
 	const struct trawl_allocator *allocator; /* of what stays */
 	struct tw_path_rank *rank;
-	const struct tw_delays *delays; /* of the vendor */
-	TW_LIST(struct tw_path_point) points;
+	const struct tw_delays *delays;	      /* of the vendor */
+	TW_LIST(struct tw_path_point) points; /* of `allocator`: they stay */
 	TW_LIST(struct tw_path_edge) edges;
 	unsigned *kinds;       /* by text id of host events: enum tw_host_kind, asked once */
 	uint32_t *start_of;    /* by host node: its first point, TW_NO_POINT: it has none */
@@ -84,6 +84,8 @@ uint32_t tw_launches_before(const struct tw_rank_build *b, int64_t time_ns);
 /* The last launched on a stream before a place in rank->launched, TW_NO_POINT: none. */
 uint32_t tw_last_of_queue(const struct tw_rank_build *b, uint32_t queue, uint32_t before);
 
+/* Its points and causes, once they are taken over. */
+void tw_path_part_drop(struct tw_path_part *part);
 void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocator *allocator);
 
 /* Whether a copy call waits for its copy, of which it launched `gpu` last. */

@@ -30,16 +30,14 @@ static enum tw_vendor vendor_of(const struct tw_derived *d)
 static void sort_edges(struct tw_rank_build *b, struct tw_path_part *part)
 {
 	const struct trawl_allocator *a = b->allocator;
-	size_t n = b->edges.count, count = b->points.count, i;
+	size_t n = b->edges.count, count = part->rank.count, i;
 	uint32_t *next = tw_build_array(b, count, sizeof(*next));
 
 	part->from = tw_alloc_array(a, n + 1, sizeof(*part->from));
 	part->code = tw_alloc_array(a, n + 1, sizeof(*part->code));
-	part->points = tw_alloc_array(a, count + 1, sizeof(*part->points));
-	b->failed |= !part->from || !part->code || !part->points;
+	b->failed |= !part->from || !part->code;
 	if (b->failed)
 		return;
-	memcpy(part->points, b->points.at, count * sizeof(*part->points));
 	part->cause_count = (uint32_t)n;
 	for (i = 0; i < n; i++)
 		part->points[b->edges.at[i].point + 1].causes++;
@@ -61,7 +59,22 @@ static void reserve_gpu_points(struct tw_rank_build *b)
 	size_t i, n = 2 * (size_t)b->rank->gpu_count;
 
 	for (i = 0; i < n && !b->failed; i++)
-		b->failed |= !TW_LIST_ADD(&b->points, &none, b->scratch);
+		b->failed |= !TW_LIST_ADD(&b->points, &none, b->allocator);
+}
+
+/* The list becomes the part's array, with room for one more point. */
+static void take_points(struct tw_rank_build *b, struct tw_path_part *part)
+{
+	size_t size = sizeof(*part->points), count = b->points.count;
+
+	part->rank.count = (uint32_t)count;
+	part->points = tw_realloc(b->allocator, b->points.at, b->points.capacity * size,
+				  (count + 1) * size);
+	b->failed |= !part->points;
+	if (b->failed)
+		return;
+	memset(&part->points[count], 0, size);
+	memset(&b->points, 0, sizeof(b->points));
 }
 
 int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
@@ -74,7 +87,7 @@ int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *deriv
 				   .rank = &part->rank };
 
 	*part = (struct tw_path_part){ .allocator = allocator };
-	tw_scope_begin(&scope, allocator);
+	tw_scope_begin(&scope, derived->allocator);
 	part->rank.rank = derived->trace->rank;
 	part->rank.vendor = vendor_of(derived);
 	part->rank.gpu_count = (uint32_t)derived->gpu.count;
@@ -88,9 +101,11 @@ int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *deriv
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !b.failed; i++)
 		steps[i](&b);
-	part->rank.count = (uint32_t)b.points.count;
+	if (!b.failed)
+		take_points(&b, part);
 	if (!b.failed)
 		sort_edges(&b, part);
+	TW_LIST_FREE(&b.points, allocator);
 	tw_scope_end(&scope);
 	return b.failed ? TRAWL_ENOMEM : 0;
 }
@@ -111,13 +126,21 @@ void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocato
 	memset(rank, 0, sizeof(*rank));
 }
 
+void tw_path_part_drop(struct tw_path_part *part)
+{
+	FREE(part->allocator, part->points, part->rank.count);
+	FREE(part->allocator, part->from, part->cause_count);
+	FREE(part->allocator, part->code, part->cause_count);
+	part->points = NULL;
+	part->from = NULL;
+	part->code = NULL;
+}
+
 void tw_path_part_release(struct tw_path_part *part)
 {
 	if (!part->allocator)
 		return;
-	FREE(part->allocator, part->points, part->rank.count);
-	FREE(part->allocator, part->from, part->cause_count);
-	FREE(part->allocator, part->code, part->cause_count);
+	tw_path_part_drop(part);
 	tw_path_rank_release(&part->rank, part->allocator);
 	memset(part, 0, sizeof(*part));
 }

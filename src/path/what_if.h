@@ -17,9 +17,10 @@ struct tw_what_if {
 	int64_t path_ns, inferred_ns;	      /* of the critical path then */
 };
 
-/* 0 or TRAWL_ENOMEM. */
+/* Several threads take from the allocator.  0 or TRAWL_ENOMEM. */
 int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path,
-		   unsigned threads) TRAWL_MUST_CHECK;
+		   const int64_t *recorded, unsigned threads,
+		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* GPU work takes `factor` times as long; of a collective its transfer does. */
 void tw_scenario_scale(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,

@@ -66,7 +66,7 @@ static int print(const struct tw_path *path)
 	       path->notes.skewed, path->notes.incomplete, path->notes.not_matched,
 	       path->notes.cut);
 	if (!status)
-		tw_slack_find(path, slack);
+		tw_slack_find(path, times[0], slack);
 	for (p = 0; p < path->first_hub && !status; p++)
 		print_point(path, p, times, slack);
 	if (slack)
