@@ -9,7 +9,6 @@
 #include "data/limits.h"
 #include "path/job_path.h"
 #include "path/path_tables.h"
-#include "path/standard.h"
 #include "text/str.h"
 
 #include <string.h>
@@ -33,7 +32,7 @@ struct making {
 	struct tw_path *path;
 	int64_t *times; /* as recorded */
 	struct tw_path_result result;
-	TW_LIST(struct tw_what_if) scenarios;
+	struct tw_scenarios scenarios;
 };
 
 void trawl_path_options_init(struct trawl_path_options *options)
@@ -117,6 +116,16 @@ static int list_ends(struct making *m, uint32_t **ends, uint32_t **op_of, uint32
 	return tw_sort(*ends, n, op_key, *op_of, m->scratch);
 }
 
+static void add_event(const struct tw_path *path, uint32_t end, struct tw_path_op_sums *sum)
+{
+	const struct tw_path_rank *r = &path->ranks[path->points[end].rank];
+	int64_t ns = path->points[end].time_ns - path->points[end - 1].time_ns;
+	uint32_t target = r->target_ns[(end - r->first) / 2];
+
+	sum->total_ns += ns;
+	sum->headroom_ns += target && target < ns ? ns - target : 0;
+}
+
 static int64_t median_slack(const struct making *m, const uint32_t *ends, uint32_t count,
 			    int64_t *values)
 {
@@ -142,13 +151,12 @@ static int sum_operators(struct making *m)
 	if (!values)
 		return -1;
 	for (i = 0; i < m->result.ops.groups.count; i++)
-		m->result.sums[i] = (struct tw_path_op_sums){ i, 0, 0, TW_NO_SLACK, INT64_MIN };
+		m->result.sums[i] = (struct tw_path_op_sums){ i, 0, 0, 0, TW_NO_SLACK, INT64_MIN };
 	for (i = 0; i < count; i = last) {
 		struct tw_path_op_sums *sum = &m->result.sums[op_of[ends[i]]];
 
 		for (last = i; last < count && op_of[ends[last]] == op_of[ends[i]]; last++)
-			sum->total_ns +=
-				points[ends[last]].time_ns - points[ends[last] - 1].time_ns;
+			add_event(m->path, ends[last], sum);
 		sum->slack_ns = median_slack(m, ends + i, last - i, values);
 	}
 	for (k = 0; k < m->result.critical.segments.count; k++) {
@@ -193,77 +201,73 @@ static int sort_operators(struct making *m)
 
 /* ---- scenarios */
 
-static void set_standard(struct tw_scenario *s, const struct tw_what_if *w)
-{
-	tw_standard_set(s, (enum tw_standard)w->number);
-}
-
-static int add_standards(struct making *m)
-{
-	uint32_t i;
-
-	for (i = 0; i < TW_STANDARDS; i++) {
-		struct tw_what_if w = { .name = tw_standard_name((enum tw_standard)i),
-					.kind = "bound",
-					.note = tw_standard_meaning((enum tw_standard)i),
-					.set = set_standard,
-					.number = i };
-
-		if (!TW_LIST_ADD(&m->scenarios, &w, m->scratch))
-			return -1;
-	}
-	return 0;
-}
-
-/* Operators whose gain is replayed. */
-#define OPS_REPLAYED 10
-
-static void set_op_faster(struct tw_scenario *s, const struct tw_what_if *w)
-{
-	const struct tw_path_ops *ops = w->context;
-	uint32_t i, g;
-
-	for (i = 0; i < s->path->rank_count; i++) {
-		const struct tw_path_rank *r = &s->path->ranks[i];
-
-		for (g = 0; g < r->gpu_count; g++)
-			if (tw_path_op_of(ops, tw_gpu_end(r, g)) == w->number)
-				tw_scenario_scale(s, r, g, 0.9);
-	}
-}
-
-static int add_ops(struct making *m)
-{
-	uint32_t i, n = m->result.ops.groups.count;
-
-	for (i = 0; i < n && i < OPS_REPLAYED && m->result.sums[i].path_ns > 0; i++) {
-		struct tw_what_if w = { .set = set_op_faster,
-					.context = &m->result.ops,
-					.number = m->result.sums[i].op,
-					.quick = true };
-
-		if (!TW_LIST_ADD(&m->scenarios, &w, m->scratch))
-			return -1;
-	}
-	return 0;
-}
-
 static int run_scenarios(struct making *m)
 {
+	struct tw_scenarios *s = &m->scenarios;
 	size_t i;
 	uint32_t k = 0;
+	int status;
 
-	if (add_standards(m) || add_ops(m) ||
-	    tw_what_if_run(m->scenarios.at, m->scenarios.count, m->path, m->times,
-			   m->options.threads, m->reuse))
-		return -1;
-	for (i = 0; i < m->scenarios.count; i++)
-		if (m->scenarios.at[i].quick)
+	*s = (struct tw_scenarios){ .path = m->path,
+				    .ops = &m->result.ops,
+				    .changes = m->options.changes,
+				    .change_count = m->options.change_count,
+				    .allocator = m->scratch };
+	status = tw_scenarios_list(s, m->result.sums, m->err);
+	if (!status && tw_what_if_run(s->list.at, s->list.count, m->path, m->times,
+				      m->options.threads, m->reuse))
+		status = tw_no_memory(m->err);
+	for (i = 0; i < s->list.count && !status; i++)
+		if (s->list.at[i].quick)
 			m->result.sums[k++].gain_ns =
-				m->scenarios.at[i].before_ns - m->scenarios.at[i].after_ns;
-	m->result.scenarios = m->scenarios.at;
-	m->result.scenario_count = m->scenarios.count;
-	return 0;
+				s->list.at[i].before_ns - s->list.at[i].after_ns;
+	m->result.scenarios = s->list.at;
+	m->result.scenario_count = s->list.count;
+	return status;
+}
+
+/* ---- notes */
+
+static void add_note(struct trawl_table *t, uint64_t count, const char *words)
+{
+	if (count)
+		tw_table_add_note(t, "%llu %s", (unsigned long long)count, words);
+}
+
+static void add_notes(const struct making *m, struct trawl_table *t)
+{
+	struct tw_path_notes n = m->path->notes;
+	uint64_t inferred = 0;
+	uint32_t i;
+
+	for (i = 0; i < m->path->rank_count; i++) {
+		const struct tw_path_notes *of = &m->path->ranks[i].notes;
+
+		n.without_launch += of->without_launch;
+		n.before_launch += of->before_launch;
+		n.overlaps += of->overlaps;
+		n.unexplained += of->unexplained;
+		n.refuted += of->refuted;
+	}
+	for (i = 0; i < m->path->cause_count; i++)
+		inferred += tw_path_code(m->path, i) == TW_CAUSE_WAIT ||
+			    tw_path_code(m->path, i) == TW_CAUSE_INFERRED;
+	add_note(t, n.without_launch,
+		 m->options.whole ? "GPU events have no recorded launch: they follow their stream" :
+				    "GPU events have no recorded launch: they follow their stream, "
+				    "and are not in the window (--whole)");
+	add_note(t, inferred,
+		 "causes are inferred: streams that wait for events which are not recorded, and starts "
+		 "right after work of another stream");
+	add_note(t, n.refuted, "waits for events could not be inferred: their work ended later");
+	add_note(t, n.unexplained, "starts are later than anything recorded explains");
+	add_note(t, n.before_launch, "GPU events start before their launch: it is no cause");
+	add_note(t, n.overlaps, "GPU events start before the one before on their stream ends");
+	add_note(t, n.incomplete, "collectives lack ranks of their group: their ends are kept");
+	add_note(t, n.not_matched,
+		 "collectives were not matched: their ends disagree by more than clocks can");
+	add_note(t, n.skewed, "ends of collectives lie before other ranks' starts: not caused by them");
+	add_note(t, n.cut, "causes were cut: they closed a circle");
 }
 
 /* ---- the whole */
@@ -279,6 +283,8 @@ static int make_tables(struct making *m)
 
 		if (!t)
 			return -1;
+		if (i == TW_PATH_SUMMARY)
+			add_notes(m, t);
 		if (trawl_table_rows(t) || tw_table_spec(t)->keep_empty)
 			out->tables[out->count++] = t;
 		else
@@ -307,9 +313,12 @@ static int make(struct making *m)
 		return status;
 	tw_slack_find(m->path, m->times, m->result.slack);
 	if (tw_path_ops_init(&m->result.ops, m->path, m->scratch) || sum_operators(m) ||
-	    sort_operators(m) || run_scenarios(m) || make_tables(m))
+	    sort_operators(m))
 		return tw_no_memory(m->err);
-	return 0;
+	status = run_scenarios(m);
+	if (!status && make_tables(m))
+		status = tw_no_memory(m->err);
+	return status;
 }
 
 int trawl_path_new(struct trawl_path **out, struct trawl_job *job,
@@ -335,6 +344,7 @@ int trawl_path_new(struct trawl_path **out, struct trawl_job *job,
 		trawl_path_options_init(&m.options);
 	tw_scope_begin(&scope, m.reuse);
 	status = make(&m);
+	tw_scenarios_release(&m.scenarios);
 	tw_critical_release(&m.result.critical, m.reuse);
 	tw_scope_end(&scope);
 	tw_reuse_free(reuse);

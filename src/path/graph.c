@@ -15,7 +15,8 @@ struct join {
 	struct tw_path_part *parts;
 	const struct tw_path_collectives *collectives;
 	const struct trawl_allocator *scratch;
-	uint8_t *code; /* by cause: enum tw_cause */
+	uint8_t *code;	  /* by cause: enum tw_cause */
+	double bus_bytes; /* of the collective at hand */
 	bool failed;
 };
 
@@ -89,6 +90,7 @@ static uint32_t add_hub(struct join *j, int64_t time_ns)
 {
 	struct tw_path *path = j->path;
 
+	path->bus_bytes[path->point_count - path->first_hub] = j->bus_bytes;
 	path->points[path->point_count] = (struct tw_path_point){ .time_ns = time_ns,
 								  .causes = path->cause_count,
 								  .kind = TW_POINT_HUB };
@@ -152,8 +154,10 @@ static void add_collective(struct join *j, const struct tw_path_collective *c)
 {
 	const struct tw_path *path = j->path;
 	const struct tw_path_member *m = j->collectives->members + c->first;
-	uint32_t hub = make_hub(j, m, c->count, INT64_MAX), i;
+	uint32_t hub, i;
 
+	j->bus_bytes = c->bus_bytes;
+	hub = make_hub(j, m, c->count, INT64_MAX);
 	for (i = 0; i < c->count; i++) {
 		int64_t end = path->points[end_of(path, &m[i])].time_ns;
 
@@ -584,6 +588,8 @@ static void reserve(struct join *j, uint32_t count)
 	path->from = grown(j, &j->parts[0].from, j->parts[0].cause_count, causes + arrivals,
 			   sizeof(*path->from));
 	path->lag = array(j, causes + arrivals, sizeof(*path->lag));
+	path->bus_bytes = array(j, hubs, sizeof(*path->bus_bytes));
+	path->hub_room = (size_t)hubs + 1;
 	j->code = tw_alloc_array(j->scratch, causes + arrivals + 1, 1);
 	j->failed |= !j->code;
 	if (j->code)
@@ -628,7 +634,7 @@ int tw_path_join(struct tw_path **out, struct tw_path_part *parts, uint32_t coun
 	struct tw_path *path = tw_alloc_array(allocator, 1, sizeof(*path));
 	struct tw_scope scope;
 	struct tw_reuse *reuse = tw_reuse_new(allocator);
-	struct join j = { path, parts, collectives, &scope.allocator, NULL, !reuse };
+	struct join j = { path, parts, collectives, &scope.allocator, NULL, 0, !reuse };
 	static void (*const steps[])(struct join * j) = { take_ranks, add_collectives, add_delays,
 							  find_order };
 	size_t i;
@@ -666,7 +672,9 @@ void tw_path_drop_points(struct tw_path *path)
 	tw_free(a, path->lag, path->cause_room * sizeof(*path->lag));
 	tw_free(a, path->order, ((size_t)path->point_count + 1) * sizeof(*path->order));
 	TW_LIST_FREE(&path->lags, a);
+	tw_free(a, path->bus_bytes, path->hub_room * sizeof(*path->bus_bytes));
 	path->points = NULL;
+	path->bus_bytes = NULL;
 	path->from = path->lag = path->order = NULL;
 }
 

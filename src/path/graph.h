@@ -121,6 +121,7 @@ struct tw_path_rank {
 	uint32_t *launch;     /* by GPU event: the start of its launch call, TW_NO_POINT */
 	uint32_t *launch_end; /* by GPU event: the end of that call */
 	uint32_t *queue;      /* by GPU event: number of its stream */
+	uint32_t *target_ns;  /* by GPU event: at a share of its roofline, 0: not shorter, or not known */
 	uint32_t *device;     /* by stream: number of its device */
 	uint32_t queue_count, device_count;
 	int64_t fetch_ns;   /* of a batch that is there */
@@ -148,13 +149,14 @@ struct tw_path {
 	struct tw_path_point *points; /* one more than there are, for its `causes` */
 	uint32_t point_count;
 	uint32_t first_hub;
+	double *bus_bytes; /* by hub, from the first: of its collective */
 	uint32_t *from; /* by cause: the point, TW_NO_POINT: it closed a circle */
 	uint32_t *lag;	/* by cause: of lags */
 	uint32_t cause_count;
 	TW_LIST(struct tw_path_lag) lags; /* the first TW_CAUSES: as recorded */
 	uint32_t lag_at_start; /* of work that overlaps with that before it, from its start */
 	uint32_t *order;       /* all points, causes before what they cause */
-	size_t point_room, cause_room, rank_room;
+	size_t point_room, cause_room, rank_room, hub_room;
 	struct tw_path_notes notes; /* of the joined graph */
 	/* What scenarios are measured by: the window. */
 	bool whole;		       /* work without a recorded launch too */
@@ -221,9 +223,15 @@ struct tw_path_part {
 };
 
 struct tw_derived;
+struct tw_modelled;
+struct tw_platform;
 
-/* From the whole of a trace, which may go then.  0 or TRAWL_ENOMEM; to be released in any case. */
+/*
+ * From the whole of a trace, which may go then; its models (NULL: made here) and its platform (NULL:
+ * not known).  0 or TRAWL_ENOMEM; to be released in any case.
+ */
 int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
+		       const struct tw_modelled *modelled, const struct tw_platform *platform,
 		       const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_path_part_release(struct tw_path_part *part);
 
@@ -237,6 +245,7 @@ struct tw_path_member {
 
 struct tw_path_collective {
 	uint32_t first, count; /* members */
+	double bus_bytes;      /* what the links between ranks carry, NaN: not known */
 };
 
 struct tw_path_collectives {

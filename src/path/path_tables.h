@@ -3,14 +3,13 @@
 #define TW_PATH_PATH_TABLES_H
 
 #include "path/critical.h"
-#include "path/path_ops.h"
-#include "path/what_if.h"
+#include "path/scenarios.h"
 #include "table/table.h"
 
 enum tw_path_table {
 	TW_PATH_SUMMARY,
-	TW_PATH_OPS,
 	TW_PATH_WHAT_IF,
+	TW_PATH_OPS,
 	TW_PATH_SLACK,
 	TW_PATH_SEGMENTS,
 	TW_PATH_TABLES,
@@ -28,14 +27,6 @@ struct tw_path_result {
 	struct tw_path_op_sums *sums; /* by operator */
 	const struct tw_what_if *scenarios;
 	size_t scenario_count;
-};
-
-/* Of an operator's GPU work. */
-struct tw_path_op_sums {
-	uint32_t op;
-	int64_t path_ns, total_ns;
-	int64_t slack_ns; /* the median of its ends, TW_NO_SLACK: nothing follows */
-	int64_t gain_ns;  /* of the window where it takes 10 % less; -1: not computed */
 };
 
 /* One of them; texts of the critical path stay those of the ranks.  NULL: out of memory. */

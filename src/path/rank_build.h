@@ -46,6 +46,8 @@ void tw_late_starts(struct tw_rank_build *b);
 void tw_syncs(struct tw_rank_build *b);
 void tw_path_collectives(struct tw_rank_build *b);
 void tw_path_labels(struct tw_rank_build *b);
+void tw_path_targets(struct tw_rank_build *b, const struct tw_modelled *modelled,
+		     const struct tw_platform *platform);
 
 void tw_add_edge(struct tw_rank_build *b, uint32_t point, uint32_t from, enum tw_cause code);
 

@@ -78,6 +78,7 @@ static void take_points(struct tw_rank_build *b, struct tw_path_part *part)
 }
 
 int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
+		       const struct tw_modelled *modelled, const struct tw_platform *platform,
 		       const struct trawl_allocator *allocator)
 {
 	struct tw_scope scope;
@@ -102,6 +103,8 @@ int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *deriv
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !b.failed; i++)
 		steps[i](&b);
 	if (!b.failed)
+		tw_path_targets(&b, modelled, platform);
+	if (!b.failed)
 		take_points(&b, part);
 	if (!b.failed)
 		sort_edges(&b, part);
@@ -117,6 +120,7 @@ void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocato
 	FREE(a, rank->launch, rank->gpu_count);
 	FREE(a, rank->launch_end, rank->gpu_count);
 	FREE(a, rank->queue, rank->gpu_count);
+	FREE(a, rank->target_ns, rank->gpu_count);
 	FREE(a, rank->launched, rank->gpu_count);
 	FREE(a, rank->device, rank->queue_count);
 	FREE(a, rank->labels, rank->label_count);
