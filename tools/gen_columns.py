@@ -36,6 +36,7 @@ LISTER = r"""
 #include "job/sums/sums.h"
 #include "job/tables/all_tables.h"
 #include "job/tables/outliers.h"
+#include "path/path_tables.h"
 
 #include <stdio.h>
 
@@ -109,6 +110,20 @@ static void list_collectives(void)
 	}
 }
 
+static void list_path(void)
+{
+	size_t i;
+
+	printf("path\n");
+	for (i = 0; i < TW_PATH_TABLES; i++) {
+		const struct tw_table_spec *table = tw_path_tables[i];
+
+		printf("table\t%s\t%s\t0\t%d\t%p\n", table->name, table->meaning,
+		       table->keep_empty, (const void *)table->columns);
+		list_columns(table);
+	}
+}
+
 static void list_compare(void)
 {
 	size_t i;
@@ -143,6 +158,7 @@ int main(void)
 	}
 	list_ranks();
 	list_collectives();
+	list_path();
 	list_compare();
 #define TW_DEFECT(id, severity, meaning) \
 	printf("kind\t%s\t%s\t%s\n", #id, trawl_severity_name(TRAWL_##severity), meaning);
@@ -200,6 +216,12 @@ others, explained in the sheet `about`. For very many ranks they are omitted, wi
 `nccl_long` has the same data.
 """
 
+PATH = """
+# Dependencies of a run
+
+`trawl path` writes these tables, of one trace or of all ranks of a job.
+"""
+
 COMPARE = """
 # Comparisons
 
@@ -249,6 +271,8 @@ def columns_page(lines):
             out.append(OVER_RANKS)
         elif fields[0] == "collectives":
             out.append(COLLECTIVES)
+        elif fields[0] == "path":
+            out.append(PATH)
         elif fields[0] == "compare":
             out.append(COMPARE)
         elif fields[0] == "table":

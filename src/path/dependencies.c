@@ -231,7 +231,7 @@ static int run_scenarios(struct making *m)
 static void add_note(struct trawl_table *t, uint64_t count, const char *words)
 {
 	if (count)
-		tw_table_add_note(t, "%llu %s", (unsigned long long)count, words);
+		tw_table_add_note(t, "%s: %llu", words, (unsigned long long)count);
 }
 
 static void add_notes(const struct making *m, struct trawl_table *t)
@@ -253,21 +253,26 @@ static void add_notes(const struct making *m, struct trawl_table *t)
 		inferred += tw_path_code(m->path, i) == TW_CAUSE_WAIT ||
 			    tw_path_code(m->path, i) == TW_CAUSE_INFERRED;
 	add_note(t, n.without_launch,
-		 m->options.whole ? "GPU events have no recorded launch: they follow their stream" :
-				    "GPU events have no recorded launch: they follow their stream, "
-				    "and are not in the window (--whole)");
-	add_note(t, inferred,
-		 "causes are inferred: streams that wait for events which are not recorded, and starts "
-		 "right after work of another stream");
-	add_note(t, n.refuted, "waits for events could not be inferred: their work ended later");
-	add_note(t, n.unexplained, "starts are later than anything recorded explains");
-	add_note(t, n.before_launch, "GPU events start before their launch: it is no cause");
-	add_note(t, n.overlaps, "GPU events start before the one before on their stream ends");
-	add_note(t, n.incomplete, "collectives lack ranks of their group: their ends are kept");
+		 m->options.whole ?
+			 "GPU events without a recorded launch, which follow their stream" :
+			 "GPU events without a recorded launch, which follow their stream "
+			 "and are not in the window (--whole)");
+	add_note(
+		t, inferred,
+		"inferred causes (streams that wait for events which are not recorded, starts right "
+		"after work of another stream)");
+	add_note(t, n.refuted, "waits for events not inferred, as the work ended later");
+	add_note(t, n.unexplained, "starts later than anything recorded explains");
+	add_note(t, n.before_launch,
+		 "GPU events that start before their launch, which is no cause");
+	add_note(t, n.overlaps, "GPU events that start before the one before on their stream ends");
+	add_note(t, n.incomplete,
+		 "collectives without all ranks of their group, whose ends are kept");
 	add_note(t, n.not_matched,
-		 "collectives were not matched: their ends disagree by more than clocks can");
-	add_note(t, n.skewed, "ends of collectives lie before other ranks' starts: not caused by them");
-	add_note(t, n.cut, "causes were cut: they closed a circle");
+		 "collectives not matched, as their ends disagree by more than clocks can");
+	add_note(t, n.skewed,
+		 "ends of collectives before other ranks' starts, which are no causes");
+	add_note(t, n.cut, "causes cut, as they closed a circle");
 }
 
 /* ---- the whole */

@@ -121,8 +121,8 @@ struct tw_path_rank {
 	uint32_t *launch;     /* by GPU event: the start of its launch call, TW_NO_POINT */
 	uint32_t *launch_end; /* by GPU event: the end of that call */
 	uint32_t *queue;      /* by GPU event: number of its stream */
-	uint32_t *target_ns;  /* by GPU event: at a share of its roofline, 0: not shorter, or not known */
-	uint32_t *device;     /* by stream: number of its device */
+	uint32_t *target_ns; /* by GPU event: at a share of its roofline, 0: not shorter, or not known */
+	uint32_t *device; /* by stream: number of its device */
 	uint32_t queue_count, device_count;
 	int64_t fetch_ns;   /* of a batch that is there */
 	uint32_t *launched; /* GPU events in order of launch */
@@ -150,8 +150,8 @@ struct tw_path {
 	uint32_t point_count;
 	uint32_t first_hub;
 	double *bus_bytes; /* by hub, from the first: of its collective */
-	uint32_t *from; /* by cause: the point, TW_NO_POINT: it closed a circle */
-	uint32_t *lag;	/* by cause: of lags */
+	uint32_t *from;	   /* by cause: the point, TW_NO_POINT: it closed a circle */
+	uint32_t *lag;	   /* by cause: of lags */
 	uint32_t cause_count;
 	TW_LIST(struct tw_path_lag) lags; /* the first TW_CAUSES: as recorded */
 	uint32_t lag_at_start; /* of work that overlaps with that before it, from its start */

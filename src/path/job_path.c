@@ -33,8 +33,8 @@ static int build_part(struct tw_path_part *part, const struct trawl_report *repo
 
 	if (!derived->view.limited)
 		return tw_path_part_build(part, derived,
-					  in->modelled->derived ? in->modelled : NULL,
-					  in->platform, allocator);
+					  in->modelled->derived ? in->modelled : NULL, in->platform,
+					  allocator);
 	status = tw_derive(&whole, derived->trace, &options, &err);
 	if (status)
 		return TRAWL_ENOMEM;
@@ -161,10 +161,9 @@ static double bus_bytes(const struct joining *j, const struct tw_match *match)
 	const struct tw_ranks_input in = { j->job, j->matches, j->clocks, j->job->allocator };
 	struct tw_sync sync;
 
-	return tw_sync_of(&in, match, &sync) ?
-		       tw_sync_bus_bandwidth(&in, &sync) * (1 << 30) * 1e-9 *
-			       (double)sync.latency_ns :
-		       NAN;
+	return tw_sync_of(&in, match, &sync) ? tw_sync_bus_bandwidth(&in, &sync) * (1 << 30) *
+						       1e-9 * (double)sync.latency_ns :
+					       NAN;
 }
 
 static void add_match(struct joining *j, const struct tw_match *match)
@@ -173,7 +172,8 @@ static void add_match(struct joining *j, const struct tw_match *match)
 
 	if (!is_usable(j, match))
 		return;
-	j->out.items[j->out.count++] = (struct tw_path_collective){ j->out.member_count, match->count,
+	j->out.items[j->out.count++] = (struct tw_path_collective){ j->out.member_count,
+								    match->count,
 								    bus_bytes(j, match) };
 	for (i = 0; i < match->count; i++)
 		add_member(j, match, i);

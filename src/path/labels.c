@@ -94,6 +94,7 @@ static uint32_t label(struct labels *l, uint32_t event, uint32_t operation, uint
 	if (operation != TW_NONE) {
 		uint32_t of = l->b->d->host.event[operation];
 
+		label.module = l->b->module ? keep(l, l->b->module[operation]) : 0;
 		label.operation = keep(l, e->name[of]);
 		label.shapes = category ? shapes_of(l, of) : 0;
 	}

@@ -29,6 +29,7 @@ struct tw_rank_build {
 	uint32_t *steps;       /* events of profiler steps, in order of start */
 	uint32_t *group;       /* by track: number of its group of threads */
 	uint32_t *launch_node; /* by GPU event: host node of its launch, TW_NONE */
+	uint32_t *module; /* by host node: text id of the module around it; NULL: none recorded */
 	/* GPU events with a recorded launch, in order of launch: rank->launched; of each of them, */
 	int64_t *launch_ns; /* when its call began */
 	uint32_t *other;    /* the last one before it on another stream, TW_NO_POINT */
@@ -45,6 +46,7 @@ void tw_stream_waits(struct tw_rank_build *b);
 void tw_late_starts(struct tw_rank_build *b);
 void tw_syncs(struct tw_rank_build *b);
 void tw_path_collectives(struct tw_rank_build *b);
+void tw_path_modules(struct tw_rank_build *b);
 void tw_path_labels(struct tw_rank_build *b);
 void tw_path_targets(struct tw_rank_build *b, const struct tw_modelled *modelled,
 		     const struct tw_platform *platform);

@@ -81,6 +81,7 @@ int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *deriv
 		       const struct tw_modelled *modelled, const struct tw_platform *platform,
 		       const struct trawl_allocator *allocator)
 {
+	struct tw_derived paired = *derived;
 	struct tw_scope scope;
 	struct tw_rank_build b = { .d = derived,
 				   .scratch = &scope.allocator,
@@ -94,10 +95,16 @@ int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *deriv
 	part->rank.gpu_count = (uint32_t)derived->gpu.count;
 	part->rank.queue_count = derived->gpu.queue_count;
 	b.delays = &tw_delays[part->rank.vendor];
+	/* A report of one table has not paired forward and backward. */
+	if (!derived->autograd.pairs && !modelled) {
+		paired.allocator = &scope.allocator;
+		b.failed = tw_autograd_build(&paired.autograd, &paired) != 0;
+		b.d = &paired;
+	}
 	static void (*const steps[])(struct tw_rank_build * b) = {
-		reserve_gpu_points, tw_host_points,	 tw_gpu_points,
-		tw_hand_overs,	    tw_stream_waits,	 tw_late_starts,
-		tw_syncs,	    tw_path_collectives, tw_path_labels,
+		reserve_gpu_points, tw_host_points, tw_gpu_points, tw_hand_overs,
+		tw_stream_waits,    tw_late_starts, tw_syncs,	   tw_path_collectives,
+		tw_path_modules,    tw_path_labels,
 	};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !b.failed; i++)

@@ -78,12 +78,12 @@ static int add_bounds(struct tw_scenarios *s)
 	uint32_t i;
 
 	for (i = 0; i < TW_STANDARDS && !status; i++)
-		status = add(s, &(struct tw_what_if){
-					.name = tw_standard_name((enum tw_standard)i),
-					.kind = "bound",
-					.note = tw_standard_meaning((enum tw_standard)i),
-					.set = set_standard,
-					.number = i });
+		status = add(s,
+			     &(struct tw_what_if){ .name = tw_standard_name((enum tw_standard)i),
+						   .kind = "bound",
+						   .note = tw_standard_meaning((enum tw_standard)i),
+						   .set = set_standard,
+						   .number = i });
 	return !status && has_lone(s->path) ? add(s, &lone) : status;
 }
 
@@ -103,8 +103,7 @@ static int add_stragglers(struct tw_scenarios *s)
 {
 	struct tw_what_if median = { .name = "ranks_as_median",
 				     .kind = "straggler",
-				     .note = "each rank computes as the median rank, operator by "
-					     "operator",
+				     .note = "each rank computes as the median rank",
 				     .set = set_all_median,
 				     .context = &s->places };
 	struct tw_what_if next = { .name = "slowest_as_next",
@@ -119,7 +118,7 @@ static int add_stragglers(struct tw_scenarios *s)
 		return TRAWL_ENOMEM;
 	next.number = s->places.order[0];
 	tw_str_clear(&s->text);
-	tw_str_addf(&s->text, "rank %lld computes no longer than rank %lld, operator by operator",
+	tw_str_addf(&s->text, "rank %lld computes as rank %lld",
 		    (long long)ranks[s->places.order[0]].rank,
 		    (long long)ranks[s->places.order[1]].rank);
 	next.note = s->text.failed ? NULL : keep(s, s->text.ptr);
@@ -220,8 +219,8 @@ static int add_rooflines(struct tw_scenarios *s, const struct tw_path_op_sums *s
 					  .context = s,
 					  .number = sum->op };
 
-		if (!one.name || !one.note ||
-		    !TW_LIST_ADD(&s->fastest, &sum->op, s->allocator) || add(s, &one))
+		if (!one.name || !one.note || !TW_LIST_ADD(&s->fastest, &sum->op, s->allocator) ||
+		    add(s, &one))
 			return TRAWL_ENOMEM;
 	}
 	return i > 1 ? add(s, &all) : 0;

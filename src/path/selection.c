@@ -72,10 +72,11 @@ int tw_selection_check(const char *text, struct trawl_error *err)
 
 	return parse(&s, text) ?
 		       0 :
-		       trawl_error_set(err, TRAWL_EUSAGE,
-				       "'%.200s' is not a selection (kernel:, op:, category:, module:, "
-				       "host: or rank: and a pattern, joined by /)",
-				       text);
+		       trawl_error_set(
+			       err, TRAWL_EUSAGE,
+			       "'%.200s' is not a selection (kernel:, op:, category:, module:, "
+			       "host: or rank: and a pattern, joined by /)",
+			       text);
 }
 
 /* ---- what is selected, asked once a label */
@@ -134,7 +135,8 @@ static bool is_selected(const struct selection *s, const struct tw_path_rank *r,
 static bool *selected_labels(struct tw_scenario *s, const struct selection *of,
 			     const struct tw_path_rank *r)
 {
-	bool *selected = tw_alloc_array(s->allocator, (size_t)r->label_count + 1, sizeof(*selected));
+	bool *selected =
+		tw_alloc_array(s->allocator, (size_t)r->label_count + 1, sizeof(*selected));
 	uint32_t i;
 
 	s->failed |= !selected;

@@ -30,7 +30,7 @@ struct finding {
 	struct tw_pool texts;
 	struct tw_groups kinds;	 /* struct kind; its value: how often it was, of the rank */
 	struct tw_groups places; /* struct place */
-	uint32_t *text; /* by text id of the rank: its number over all */
+	uint32_t *text;		 /* by text id of the rank: its number over all */
 	bool failed;
 };
 
@@ -47,8 +47,7 @@ static uint32_t text_of(struct finding *f, const struct tw_path_rank *r, uint32_
 static void add_event(struct finding *f, const struct tw_path_rank *r, uint32_t rank, uint32_t g)
 {
 	const struct tw_path *path = f->out->path;
-	const struct tw_path_label *label =
-		&r->labels[path->points[tw_gpu_start(r, g)].label];
+	const struct tw_path_label *label = &r->labels[path->points[tw_gpu_start(r, g)].label];
 	struct kind kind = { r->step[g] < 0 ? -1 : r->step_number[r->step[g]],
 			     text_of(f, r, label->name), text_of(f, r, label->shapes) };
 	struct place place;
@@ -111,8 +110,7 @@ static int order_ranks(struct tw_places *p, const struct trawl_allocator *a)
 	return tw_sort(p->order, n, computing_key, sums, a);
 }
 
-int tw_places_find(struct tw_places *p, const struct tw_path *path,
-		   const struct trawl_allocator *a)
+int tw_places_find(struct tw_places *p, const struct tw_path *path, const struct trawl_allocator *a)
 {
 	struct finding f = { .out = p };
 	uint32_t i, events = 0;

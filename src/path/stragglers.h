@@ -10,8 +10,8 @@
 
 struct tw_places {
 	const struct tw_path *path;
-	uint32_t *of;	      /* by rank and GPU event, ranks one after the other: TW_NO_GROUP: none */
-	uint32_t *first;      /* by rank: where its events begin in `of` */
+	uint32_t *of;	 /* by rank and GPU event, ranks one after the other: TW_NO_GROUP: none */
+	uint32_t *first; /* by rank: where its events begin in `of` */
 	struct tw_members at; /* events by place, as numbers of `of` */
 	uint32_t *order;      /* indices of ranks, that which computes longest first */
 	uint32_t count;	      /* places */

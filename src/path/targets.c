@@ -78,7 +78,6 @@ void tw_path_targets(struct tw_rank_build *b, const struct tw_modelled *built,
 		     const struct tw_platform *platform)
 {
 	struct tw_modelled own;
-	struct tw_derived paired;
 	struct targets t = { b, built, platform, shortest_ns(&b->d->gpu) };
 
 	b->rank->target_ns = tw_alloc_array(b->allocator, (size_t)b->rank->gpu_count + 1,
@@ -86,16 +85,9 @@ void tw_path_targets(struct tw_rank_build *b, const struct tw_modelled *built,
 	b->failed |= !b->rank->target_ns;
 	if (b->failed || !platform)
 		return;
-	if (built) {
-		b->failed |= tw_op_work_visit(b->d, t.m, set_target, &t, b->scratch) != 0;
-		return;
+	if (!built) {
+		b->failed |= tw_modelled_build(&own, b->d, b->scratch) != 0;
+		t.m = &own;
 	}
-	/* A report of one table has no models, and forward and backward are not paired. */
-	paired = *b->d;
-	paired.allocator = b->scratch;
-	b->failed |= tw_autograd_build(&paired.autograd, &paired) ||
-		     tw_modelled_build(&own, &paired, b->scratch);
-	t.m = &own;
-	b->failed |= b->failed ||
-		     tw_op_work_visit(&paired, t.m, set_target, &t, b->scratch) != 0;
+	b->failed |= b->failed || tw_op_work_visit(b->d, t.m, set_target, &t, b->scratch) != 0;
 }

@@ -1,6 +1,7 @@
 /* trawl path: the critical path of a run, and what changes would bring. */
 #include "cli/path/path_summary.h"
 #include "cli/ranks/ranks.h"
+#include "cli/ranks/report_ranks.h"
 #include "cli/trace/reporting.h"
 #include "text/scan.h"
 
@@ -214,6 +215,7 @@ static int path(const struct cli_command *command, int argc, char **argv)
 		return status;
 	if (!count)
 		return cli_usage_error(command, "missing TRACE argument");
+	c.ranks.options.ranks_chosen = !cli_is_rank_set((const char *const *)argv, (size_t)count);
 	status = read_changes(&c, command);
 	if (status >= 0)
 		return status;

@@ -16,11 +16,6 @@ static const struct cli_part of_summary[] = {
 	{ "%", "share of the window" },
 };
 
-static const struct cli_part of_scenarios[] = {
-	{ "scenario", "scenario" },  { "ms after", "window" }, { "gain (ms)", "gain" },
-	{ "gain (%)", "of window" }, { "note", "" },
-};
-
 static const struct cli_part of_ops[] = {
 	{ "operator", "operator" },
 	{ "shapes", "shapes" },
@@ -29,12 +24,20 @@ static const struct cli_part of_ops[] = {
 	{ "gain at -10 % (ms)", "gain at -10 %" },
 };
 
-static const struct cli_excerpt excerpts[] = {
-	CLI_EXCERPT("critical_summary", "critical path", 2 * TOP, "ms", of_summary),
-	CLI_EXCERPT("what_if", "what if", 3 * TOP, NULL, of_scenarios),
-	CLI_EXCERPT("critical_ops", "top operators by GPU time on the critical path", TOP, NULL,
-		    of_ops),
+static const struct cli_excerpt path_excerpt =
+	CLI_EXCERPT("critical_summary", "critical path", 2 * TOP, "ms", of_summary);
+static const struct cli_excerpt ops_excerpt = CLI_EXCERPT(
+	"critical_ops", "top operators by GPU time on the critical path", TOP, NULL, of_ops);
+
+/* Scenarios in words, in place of their names and notes. */
+static const struct trawl_column shown_columns[] = {
+	TW_TEXT("what if", 40, "what changes"),
+	TW_MS("window", 10, "the window then"),
+	TW_MS("gain", 10, "how much shorter it is"),
+	TW_REAL("of the window", "%", 1, 10, "gain, of the window as recorded"),
 };
+
+static const struct tw_table_spec shown_spec = TW_SPEC("what_if", "", shown_columns);
 
 /* The row of a scenario, as many as there are rows: there is none. */
 static size_t scenario_row(const struct trawl_table *t, const char *name)
@@ -67,6 +70,34 @@ static void add_floor(const struct trawl_table *t, const char *scenario, const c
 	cli_add_line(s, &line, INDENT);
 }
 
+/* The note without what follows it, else the name. */
+static void add_scenario(struct trawl_table *shown, const struct trawl_table *t, size_t row)
+{
+	static const char *const from[] = { "ms after", "gain (ms)", "gain (%)" };
+	const char *kind = tw_table_own_text(t, row, trawl_table_find_column(t, "kind"));
+	const char *text = tw_table_own_text(t, row, trawl_table_find_column(t, "scenario"));
+	const char *note = tw_table_own_text(t, row, trawl_table_find_column(t, "note"));
+	size_t at = tw_table_add_row(shown), i;
+
+	if (strcmp(kind, "roofline") && *note)
+		text = note;
+	tw_table_set_text(shown, at, 0, text,
+			  text == note && strcmp(kind, "asked") ? strcspn(note, ";") :
+								  strlen(text));
+	for (i = 0; i < sizeof(from) / sizeof(from[0]); i++)
+		tw_table_copy_cell(shown, at, 1 + i, t, row, trawl_table_find_column(t, from[i]));
+}
+
+static void add_scenarios(const struct trawl_table *t, struct cli_screen *s)
+{
+	struct trawl_table *shown = tw_table_new(&shown_spec, trawl_allocator_default());
+	size_t row;
+
+	for (row = 0; shown && row < trawl_table_rows(t); row++)
+		add_scenario(shown, t, row);
+	cli_add_table(s, shown, "what if (by replay of what waited for what)");
+}
+
 static void add_head(const struct trawl_job *job, const struct trawl_path *path,
 		     struct cli_screen *s)
 {
@@ -92,6 +123,7 @@ void cli_summarise_path(const struct trawl_job *job, const struct trawl_path *pa
 	add_floor(scenarios, "host_free", "floor of the GPU (the host takes no time)", s);
 	for (i = 0; i < trawl_table_notes(summary); i++)
 		cli_add_wrapped(s, trawl_table_note(summary, i), INDENT);
-	for (i = 0; i < sizeof(excerpts) / sizeof(excerpts[0]); i++)
-		cli_add_excerpt(trawl_path_find(path, excerpts[i].table), &excerpts[i], s);
+	cli_add_excerpt(summary, &path_excerpt, s);
+	add_scenarios(scenarios, s);
+	cli_add_excerpt(trawl_path_find(path, ops_excerpt.table), &ops_excerpt, s);
 }

@@ -63,6 +63,7 @@ static int check(struct trawl_job *job, const struct reading *r, struct trawl_er
 		.quiet = !o->note,
 		.as_ranks = o->as_ranks,
 		.all_groups = true,
+		.ranks_chosen = o->ranks_chosen,
 		.steps_chosen = o->report && (o->report->step_first >= 0 || o->report->range),
 	};
 	struct tw_str notes;
