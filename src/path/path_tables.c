@@ -78,13 +78,13 @@ enum { OP_NAME, OP_SHAPES, OP_PATH, OP_TOTAL, OP_SLACK, OP_GAIN, OP_COUNT };
 static const struct trawl_column op_columns[] = {
 	[OP_NAME] = TW_TEXT("operator", 32, "operator that launched the GPU work, else the kernel"),
 	[OP_SHAPES] = TW_TEXT("shapes", 32, "shapes of its inputs as recorded"),
-	[OP_PATH] = TW_MS("ms on the path", 14, "its GPU time on the critical path"),
-	[OP_TOTAL] = TW_MS("total ms", 12, "its GPU time in the window, all ranks"),
+	[OP_PATH] = TW_MS(TW_COL_PATH_MS, 14, "its GPU time on the critical path"),
+	[OP_TOTAL] = TW_MS(TW_COL_OF_ALL_MS, 12, "its GPU time in the window, all ranks"),
 	[OP_SLACK] = TW_US(
 		"median slack (µs)", 14,
 		"how much later its GPU work may end without a later end of the window, median"),
 	[OP_GAIN] =
-		TW_MS("gain at -10 % (ms)", 14,
+		TW_MS(TW_COL_GAIN_AT_10, 14,
 		      "how much shorter the window is where this GPU work takes 10 % less, by "
 		      "replay; empty where it was not computed: at most a tenth of ms on the path"),
 };
@@ -134,10 +134,10 @@ static const struct trawl_column if_columns[] = {
 	[IF_SCENARIO] = TW_TEXT("scenario", 32, "what changes"),
 	[IF_KIND] = TW_TEXT("kind", 12, "bound, straggler, roofline, or asked by options",
 			    .values = "!bound|straggler|roofline|asked"),
-	[IF_BEFORE] = TW_MS("ms before", 12, "the window as recorded"),
-	[IF_AFTER] = TW_MS("ms after", 12, "the window in the scenario"),
-	[IF_GAIN] = TW_MS("gain (ms)", 12, "how much shorter it is"),
-	[IF_PERCENT] = TW_PERCENT_2("gain (%)", 10, "gain, of the window as recorded"),
+	[IF_BEFORE] = TW_MS(TW_COL_BEFORE_MS, 12, "the window as recorded"),
+	[IF_AFTER] = TW_MS(TW_COL_AFTER_MS, 12, "the window in the scenario"),
+	[IF_GAIN] = TW_MS(TW_COL_GAIN_MS, 12, "how much shorter it is"),
+	[IF_PERCENT] = TW_PERCENT_2(TW_COL_GAIN_PERCENT, 10, "gain, of the window as recorded"),
 	[IF_INFERRED] = TW_PERCENT_2("inferred (%)", 10,
 				     "share of the critical path, in the scenario, that inferred "
 				     "causes put on it: they, and what is right before each"),

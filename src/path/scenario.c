@@ -107,6 +107,20 @@ void tw_scenario_duration(struct tw_scenario *s, const struct tw_path_rank *rank
 		tw_scenario_set(s, end, cause, tw_whole_ns(ns));
 }
 
+void tw_scenario_scale(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
+		       double factor)
+{
+	uint32_t end = tw_gpu_end(rank, gpu), cause;
+
+	for (cause = s->path->points[end].causes; cause < s->path->points[end + 1].causes;
+	     cause++) {
+		int64_t delay = tw_scenario_delay(s, end, cause);
+
+		if (delay > 0)
+			tw_scenario_set(s, end, cause, tw_whole_ns((double)delay * factor));
+	}
+}
+
 void tw_scenario_remove(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu)
 {
 	uint32_t start = tw_gpu_start(rank, gpu), cause;

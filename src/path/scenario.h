@@ -56,6 +56,9 @@ int64_t tw_whole_ns(double ns);
 /* A GPU event takes so long; of a collective its transfer. */
 void tw_scenario_duration(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
 			  double ns);
+/* GPU work takes `factor` times as long; of a collective its transfer does. */
+void tw_scenario_scale(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
+		       double factor);
 /* A GPU event is gone: it takes no time, and its causes no delay. */
 void tw_scenario_remove(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu);
 /*

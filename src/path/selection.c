@@ -1,7 +1,6 @@
 #include "path/selection.h"
 
 #include "base/alloc.h"
-#include "path/what_if.h"
 #include "text/str.h"
 
 #include <fnmatch.h>

@@ -5,7 +5,9 @@
 #ifndef TW_TABLE_COLUMNS_H
 #define TW_TABLE_COLUMNS_H
 
+#define TW_COL_AFTER_MS "ms after"
 #define TW_COL_BARRIER_NS "barrier_ns"
+#define TW_COL_BEFORE_MS "ms before"
 #define TW_COL_BUSY_TIME_MS "busy_time ms"
 #define TW_COL_CATEGORIES "Categories"
 #define TW_COL_CATEGORY_OF_KERNEL "Kernel category"
@@ -37,6 +39,9 @@
 #define TW_COL_FIRST_START_NS "first_start_ns"
 #define TW_COL_FLOPS_PER_BYTE "FLOPS/Byte"
 #define TW_COL_FULL_MSG_SIZE_MB "Full msg size (MB)"
+#define TW_COL_GAIN_AT_10 "gain at -10 % (ms)"
+#define TW_COL_GAIN_MS "gain (ms)"
+#define TW_COL_GAIN_PERCENT "gain (%)"
 #define TW_COL_GFLOPS "GFLOPS"
 #define TW_COL_GPU_TIME_MS "GPU time (ms)"
 #define TW_COL_HOST_TIME_MS "host time (ms)"
@@ -70,6 +75,7 @@
 #define TW_COL_MEDIAN_COMPUTING_US "median computing (us)"
 #define TW_COL_NAME_COUNT "name_count"
 #define TW_COL_NODE_SPAN "node_span"
+#define TW_COL_OF_ALL_MS "total ms"
 #define TW_COL_OPERATION_COUNT "operation_count"
 #define TW_COL_OP_CATEGORY "op category"
 #define TW_COL_OUT_MSG_NELEMS "Out msg nelems"
@@ -77,6 +83,7 @@
 #define TW_COL_OVER_MEDIAN_PERCENT "over median %"
 #define TW_COL_OWN_WAIT_US "own wait (us)"
 #define TW_COL_PASSED_ON_US "passed on (us)"
+#define TW_COL_PATH_MS "ms on the path"
 #define TW_COL_PCT_ROOFLINE "Pct Roofline"
 #define TW_COL_PCT_ROOFLINE_MEAN "Pct Roofline_mean"
 #define TW_COL_PERCENTAGE "Percentage (%)"

@@ -19,9 +19,9 @@ static const struct cli_part of_summary[] = {
 static const struct cli_part of_ops[] = {
 	{ "operator", "operator" },
 	{ "shapes", "shapes" },
-	{ "ms on the path", "on the path" },
-	{ "total ms", "total" },
-	{ "gain at -10 % (ms)", "gain at -10 %" },
+	{ TW_COL_PATH_MS, "on the path" },
+	{ TW_COL_OF_ALL_MS, "total" },
+	{ TW_COL_GAIN_AT_10, "gain at -10 %" },
 };
 
 static const struct cli_excerpt path_excerpt =
@@ -55,8 +55,8 @@ static void add_floor(const struct trawl_table *t, const char *scenario, const c
 		      struct cli_screen *s)
 {
 	size_t row = scenario_row(t, scenario);
-	struct trawl_cell before = tw_table_cell(t, row, "ms before");
-	struct trawl_cell after = tw_table_cell(t, row, "ms after");
+	struct trawl_cell before = tw_table_cell(t, row, TW_COL_BEFORE_MS);
+	struct trawl_cell after = tw_table_cell(t, row, TW_COL_AFTER_MS);
 	struct tw_str line;
 
 	if (after.state != TRAWL_CELL_VALUE || !before.integer)
@@ -73,7 +73,7 @@ static void add_floor(const struct trawl_table *t, const char *scenario, const c
 /* The note without what follows it, else the name. */
 static void add_scenario(struct trawl_table *shown, const struct trawl_table *t, size_t row)
 {
-	static const char *const from[] = { "ms after", "gain (ms)", "gain (%)" };
+	static const char *const from[] = { TW_COL_AFTER_MS, TW_COL_GAIN_MS, TW_COL_GAIN_PERCENT };
 	const char *kind = tw_table_own_text(t, row, trawl_table_find_column(t, "kind"));
 	const char *text = tw_table_own_text(t, row, trawl_table_find_column(t, "scenario"));
 	const char *note = tw_table_own_text(t, row, trawl_table_find_column(t, "note"));
