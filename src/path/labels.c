@@ -117,6 +117,15 @@ static void find_outermost(struct labels *l)
 	}
 }
 
+static unsigned category_of(const struct tw_derived *d, uint32_t g)
+{
+	enum trawl_class class = tw_class(d->trace, d->gpu.event[g]);
+
+	return class == TRAWL_CLASS_MEMCPY ? TW_KERNEL_CATEGORY_COPY :
+	       class == TRAWL_CLASS_MEMSET ? TW_KERNEL_CATEGORY_FILL :
+					     tw_gpu_category(d, g);
+}
+
 static void label_gpu(struct labels *l)
 {
 	struct tw_rank_build *b = l->b;
@@ -128,7 +137,7 @@ static void label_gpu(struct labels *l)
 		b->points.at[2 * g].label = b->points.at[2 * g + 1].label = label(
 			l, b->d->gpu.event[g],
 			node == TW_NONE ? TW_NONE : (uint32_t)tw_launching_op(b->d, node, true),
-			1 + tw_gpu_category(b->d, g));
+			1 + category_of(b->d, g));
 	}
 }
 

@@ -49,6 +49,8 @@ int64_t tw_scenario_delay(const struct tw_scenario *s, uint32_t point, uint32_t 
 {
 	const struct tw_scenario_edit *edit = edit_of(s, cause);
 
+	if (s->path->from[cause] == TW_NO_POINT)
+		return TW_CUT;
 	return edit ? edit->delay_ns : tw_path_delay(s->path, point, cause);
 }
 

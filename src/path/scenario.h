@@ -45,7 +45,7 @@ void tw_scenario_init(struct tw_scenario *s, const struct tw_path *path,
 		      const struct trawl_allocator *allocator);
 void tw_scenario_release(struct tw_scenario *s);
 
-/* The delay of a cause as changed so far. */
+/* The delay of a cause as changed so far, TW_CUT: it is gone. */
 int64_t tw_scenario_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause);
 void tw_scenario_set(struct tw_scenario *s, uint32_t point, uint32_t cause, int64_t delay_ns);
 void tw_scenario_cut(struct tw_scenario *s, uint32_t point, uint32_t cause);
