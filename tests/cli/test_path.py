@@ -267,6 +267,24 @@ class Path(Case):
         self.assertEqual(sum(s[1] for s in self.segments(tables)), 30)
         self.assertExit(trawl("path", self.write(document(ranks[0])), "--step", "9", "--no-csv", "--no-xlsx"), 2)
 
+    def test_operators_at_a_share_of_their_roofline(self):
+        # EDGE_OF(TW_LIMIT_PATH_ROOFLINE_PERCENT): 1024 x 1024 by 1024 x 1024 in fp32 reads and writes 12 MiB and has
+        # 2^31 FLOPs: at 1000 TFLOP/s and 1000 GB/s 12.582912 us, at 80 % 15.729. A kernel of 30 gets 14.271
+        # shorter; one of 15 is better than that. None gets shorter than the shortest kernel.
+        platform = self.tmp / "gpu.json"
+        platform.write_text(json.dumps({"name": "T", "mem_bw_gbps": 1000, "max_achievable_tflops": {
+            "matrix_fp32": 1000, "matrix_tf32": 1000, "vector_fp32": 1000}}))
+        mm = {"Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["float", "float"]}
+        for dur, least, gain in ((30, 1, "14.271"), (15.73, 1, "0.001"), (15.729, 1, None), (30, 20, "10")):
+            events = [op("aten::mm", 0, 6, **mm), launch(1, 4, 1), kernel("gemm", 7, dur, 1),
+                      op("MyOp", 2, 6, tid=33), launch(3, 4, 2, tid=33), kernel("other", 7 + dur, least, 2)]
+            tables = self.path(events, "--platform", platform)
+            rows = [r for r in tables["what_if"] if r["kind"] == "roofline"]
+            self.assertEqual(len(rows), gain is not None, dur)
+            for row in rows:
+                self.assertEqual(row["scenario"], "roofline: aten::mm ((1024, 1024), (1024, 1024))")
+                self.assertEqual(Decimal(row["gain (ms)"]) * 1000, Decimal(gain), dur)
+
     # ---- selections and options
 
     def test_selections(self):

@@ -62,10 +62,10 @@ class Path(Case):
             if not line or line[0] == "#":
                 continue
             f = line.split("\t")
-            time, recorded, slack = int(f[1]), int(f[5]), int(f[11])
+            time, recorded, slack = int(f[1]), int(f[5]), int(f[13])
             self.assertEqual(time, recorded, "an unchanged replay differs")
             out[int(f[0]) if len(files) > 1 else 0].append(
-                (time, f[2], f[13], *(int(v) - recorded for v in f[6:11]), slack))
+                (time, f[2], f[12], *(int(v) - recorded for v in f[6:11]), slack))
         return out
 
     def expected(self, graph):
@@ -168,6 +168,44 @@ class Path(Case):
             if folder.is_dir() and (FULL or not large) and files_of(folder):
                 with self.subTest(folder.name):
                     self.run_folder(folder)
+
+    def test_stragglers(self):
+        """The slowest rank as the next slower one, where the other program sees one."""
+        spec = importlib.util.spec_from_file_location("path_kinds", ORACLE.with_name("path_kinds.py"))
+        sys.modules["path_oracle"] = self.oracle
+        kinds = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(kinds)
+        for number in ("16", "17", "19") if FULL else ("16",):
+            with self.subTest(number):
+                files = files_of(next(DIAG.glob(f"{number}-*")))
+                graph = self.oracle.build([self.oracle.load(str(f), r) for r, f in enumerate(files)])
+                change = kinds.straggler_compute(graph)
+                expected = self.oracle.window(graph, self.oracle.replay(graph, change))
+                out = self.tmp / number
+                self.assertExit(trawl("path", *files, "-o", out, "--no-xlsx", timeout=300), 0)
+                row = next(r for r in read_csv(out / "path_csvs/what_if.csv")
+                           if r["scenario"] == "slowest_as_next")
+                self.assertAlmostEqual(Decimal(row["ms after"]), Decimal(expected) / 10**6,
+                                       delta=Decimal(2 * CHAINS_NS) / 10**6)
+
+    def test_faster_work_makes_no_run_longer(self):
+        for folder in sorted([*DIAG.glob("[0-9]*"), *TRACES.iterdir()]):
+            files = files_of(folder) if folder.is_dir() else []
+            if not files or not (FULL or folder.name[:2] in SHORT):
+                continue
+            for options in (("--scale", "kernel:*=0.5"), ("--scale", "op:aten::mm*=0", "--remove", "kernel:*nccl*"),
+                            ("--scale", "kernel:*=1")):
+                out = self.tmp / "monotone"
+                result = trawl("path", *files, "-o", out, "--no-xlsx", *options, timeout=300)
+                if result.rc == 2:  # nothing of that name
+                    continue
+                row = read_csv(out / "path_csvs/what_if.csv")[-1]
+                self.assertEqual(row["scenario"], "asked")
+                with self.subTest(folder.name, options=options):
+                    before, after = Decimal(row["ms before"]), Decimal(row["ms after"])
+                    self.assertLessEqual(after, before)
+                    if "=1" in options[1]:
+                        self.assertEqual(after, before)
 
     def test_recorded_ranks(self):
         self.run_folder(DLRM, instants=True)

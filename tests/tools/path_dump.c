@@ -1,9 +1,12 @@
 /*
  * Prints the dependencies of a trace, for an independent reader: a line for each point, with the
  * start or end that it is, its name, its time as recorded and in each standard scenario, its
- * binding cause and its slack (-1: none); first lines that begin with # have counts.
+ * binding cause, its slack (-1: none) and whether it is of the window; first lines that begin with # have counts.
  *
- * usage: path_dump TRACE...
+ * usage: path_dump [--causes] TRACE...
+ *
+ * With --causes: a line for each cause of each point that has an effect: the number of the point, that
+ * of the cause, its code, its delay; hubs of collectives are points too.  Points come in order of number.
  */
 #include "base/alloc.h"
 #include "path/critical.h"
@@ -12,6 +15,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char codes[TW_CAUSES + 1] = "ESCYLQTBDHWI";
 
@@ -47,9 +51,21 @@ static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *
 	       (unsigned)(point[1].causes - point->causes));
 	for (i = 0; i <= TW_STANDARDS; i++)
 		printf("\t%" PRId64, times[i][p]);
-	printf("\t%" PRId64, slack[p] == TW_NO_SLACK ? -1 : slack[p]);
-	printf("\t%s\t%s\n", tw_pool_text(&r->texts, label->track, NULL),
-	       tw_pool_text(&r->texts, label->name, NULL));
+	printf("\t%s\t%s\t%" PRId64 "\t%d\n", tw_pool_text(&r->texts, label->track, NULL),
+	       tw_pool_text(&r->texts, label->name, NULL), slack[p] == TW_NO_SLACK ? -1 : slack[p],
+	       tw_is_gpu_point(point) && tw_in_window(path, r, (p - r->first) / 2));
+}
+
+static void print_causes(const struct tw_path *path)
+{
+	uint32_t p, cause;
+
+	for (p = 0; p < path->point_count; p++)
+		for (cause = path->points[p].causes; cause < path->points[p + 1].causes; cause++)
+			if (path->from[cause] != TW_NO_POINT)
+				printf("= %u %u %c %" PRId64 "\n", p, path->from[cause],
+				       codes[tw_path_code(path, cause)],
+				       tw_path_delay(path, p, cause));
 }
 
 static int print(const struct tw_path *path)
@@ -107,12 +123,16 @@ int main(int argc, char **argv)
 {
 	struct trawl_error err = { 0 };
 	struct tw_path *path = NULL;
-	int status =
-		argc > 1 ? read_path(&path, (const char *const *)argv + 1, (size_t)argc - 1, &err) :
-			   -1;
+	bool causes = argc > 1 && !strcmp(argv[1], "--causes");
+	int first = 1 + causes;
+	int status = argc > first ? read_path(&path, (const char *const *)argv + first,
+					      (size_t)(argc - first), &err) :
+				    -1;
 
 	if (!status) {
 		status = print(path);
+		if (causes)
+			print_causes(path);
 		tw_path_free(path);
 	}
 	if (status)
