@@ -641,6 +641,8 @@ int tw_path_join(struct tw_path **out, struct tw_path_part *parts, uint32_t coun
 
 	*out = path;
 	if (!path) {
+		for (i = 0; i < count; i++)
+			tw_path_part_release(&parts[i]);
 		tw_reuse_free(reuse);
 		return TRAWL_ENOMEM;
 	}

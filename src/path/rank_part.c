@@ -35,12 +35,12 @@ static void sort_edges(struct tw_rank_build *b, struct tw_path_part *part)
 	size_t n = b->edges.count, count = part->rank.count, i;
 	uint32_t *next = tw_build_array(b, count, sizeof(*next));
 
+	part->cause_count = (uint32_t)n;
 	part->from = tw_alloc_array(a, n + 1, sizeof(*part->from));
 	part->code = tw_alloc_array(a, n + 1, sizeof(*part->code));
 	b->failed |= !part->from || !part->code;
 	if (b->failed)
 		return;
-	part->cause_count = (uint32_t)n;
 	for (i = 0; i < n; i++)
 		part->points[b->edges.at[i].point + 1].causes++;
 	for (i = 0; i < count; i++) {
