@@ -54,7 +54,8 @@ ALLOWED = {
     "job/transport": "base text os store table job/set",
     "job/mpi": "job/transport",
     "job/merge": "base text os io data json store trace derive job/set job/clocks job/transport",
-    "path": "base text os data store derive model analysis table job/set job/match job/clocks job/collectives",
+    "path": "base text os data store derive model analysis table job/set job/match job/clocks job/collectives "
+            "job/transport",
     "job/report": "base text os analysis table job/set job/match job/clocks job/collectives job/tables "
                   "job/sums job/transport job/merge path",
     "study/runs": "base text os io json table job/set",

@@ -61,7 +61,7 @@ enum tw_path_class tw_path_class_of(const struct tw_path *path, uint32_t point, 
 
 	if (from == TW_NO_POINT)
 		return TW_PATH_UNKNOWN;
-	gap_ns = p->time_ns - path->points[from].time_ns;
+	gap_ns = tw_ns_between(path->points[from].time_ns, p->time_ns);
 	if (!tw_is_gpu_point(p))
 		return class_of_host(p, code, gap_ns);
 	return tw_is_end(p) ? class_of_work(p) : class_of_start(path, p, code, gap_ns);
@@ -106,7 +106,7 @@ int tw_critical_find(struct tw_critical *c, const struct tw_path *path, const st
 			seg.code = TW_CAUSES;
 		}
 		seg.start_ns = seg.from == TW_NO_POINT ? c->window.start_ns : times[seg.from];
-		seg.duration_ns = times[p] - seg.start_ns;
+		seg.duration_ns = tw_ns_between(seg.start_ns, times[p]);
 		seg.class = tw_path_class_of(path, p, seg.from, seg.code);
 		seg.inferred = is_inferred(seg.code);
 		if (!TW_LIST_ADD(&c->segments, &seg, allocator))
@@ -147,7 +147,7 @@ static void end_slack(const struct tw_path *path, int64_t *slack, int64_t end_ns
 			if (tw_in_window(path, &path->ranks[i], g)) {
 				uint32_t end = tw_gpu_end(&path->ranks[i], g);
 
-				slack[end] = end_ns - path->points[end].time_ns;
+				slack[end] = tw_ns_between(path->points[end].time_ns, end_ns);
 			}
 }
 
@@ -167,8 +167,10 @@ void tw_slack_find(const struct tw_path *path, const int64_t *times, int64_t *sl
 
 			if (from == TW_NO_POINT)
 				continue;
-			left = slack[p] + path->points[p].time_ns - path->points[from].time_ns -
-			       tw_path_delay(path, p, cause);
+			left = tw_ns_sum(slack[p],
+					 tw_ns_between(tw_path_delay(path, p, cause),
+						       tw_ns_between(path->points[from].time_ns,
+								     path->points[p].time_ns)));
 			if (left < slack[from])
 				slack[from] = left;
 		}

@@ -82,7 +82,7 @@ static int choose_window(struct making *m)
 				       (long long)m->options.step_first);
 	if (w->last == TW_NO_POINT)
 		return trawl_error_set(m->err, TRAWL_ENODATA, "no GPU work");
-	m->out->window_ns = w->end_ns - w->start_ns;
+	m->out->window_ns = tw_window_ns(m->path, m->times);
 	return 0;
 }
 
@@ -122,8 +122,8 @@ static void add_event(const struct tw_path *path, uint32_t end, struct tw_path_o
 	int64_t ns = path->points[end].time_ns - path->points[end - 1].time_ns;
 	uint32_t target = r->target_ns[(end - r->first) / 2];
 
-	sum->total_ns += ns;
-	sum->headroom_ns += target && target < ns ? ns - target : 0;
+	sum->total_ns = tw_ns_sum(sum->total_ns, ns);
+	sum->headroom_ns = tw_ns_sum(sum->headroom_ns, target && target < ns ? ns - target : 0);
 }
 
 static int64_t median_slack(const struct making *m, const uint32_t *ends, uint32_t count,

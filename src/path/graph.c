@@ -47,7 +47,7 @@ static void take_points(struct join *j, uint32_t rank)
 
 		if (rank)
 			*p = part->points[i];
-		p->time_ns += shift_of(j, rank);
+		p->time_ns = tw_ns_sum(p->time_ns, shift_of(j, rank));
 		p->rank = rank;
 		p->causes += path->cause_count;
 	}
@@ -240,7 +240,8 @@ static void bind(struct join *j, uint32_t point)
 
 static int64_t gap_of(const struct join *j, uint32_t point, uint32_t cause)
 {
-	return j->path->points[point].time_ns - j->path->points[j->path->from[cause]].time_ns;
+	return tw_ns_between(j->path->points[j->path->from[cause]].time_ns,
+			     j->path->points[point].time_ns);
 }
 
 static void gather(struct join *j, struct usual *u, const struct tw_path_rank *r, bool fill)

@@ -164,6 +164,21 @@ struct tw_path {
 	int64_t uncertainty_ns;	       /* of the clocks */
 };
 
+/* Sums and differences of times that do not wrap: a trace, or a factor, may claim centuries. */
+static inline int64_t tw_ns_sum(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? -INT64_MAX : INT64_MAX) : sum;
+}
+
+static inline int64_t tw_ns_between(int64_t from, int64_t to)
+{
+	int64_t gap;
+
+	return __builtin_sub_overflow(to, from, &gap) ? (to < from ? -INT64_MAX : INT64_MAX) : gap;
+}
+
 static inline bool tw_is_end(const struct tw_path_point *point)
 {
 	return point->kind & 1;
@@ -184,9 +199,9 @@ static inline int64_t tw_path_delay(const struct tw_path *path, uint32_t point, 
 {
 	const struct tw_path_lag *lag = &path->lags.at[path->lag[cause]];
 
-	return lag->recorded ?
-		       path->points[point].time_ns - path->points[path->from[cause]].time_ns :
-		       lag->ns;
+	return lag->recorded ? tw_ns_between(path->points[path->from[cause]].time_ns,
+					     path->points[point].time_ns) :
+			       lag->ns;
 }
 
 static inline enum tw_cause tw_path_code(const struct tw_path *path, uint32_t cause)

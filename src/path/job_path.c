@@ -11,7 +11,7 @@
 
 /* ---- parts */
 
-static void free_part(void *attached)
+void tw_path_free_attached(void *attached)
 {
 	struct tw_path_part *part = attached;
 	const struct trawl_allocator *allocator = part->allocator;
@@ -53,11 +53,11 @@ int tw_path_attach(struct tw_rank *rank, const struct trawl_report *report)
 	status = build_part(part, report, rank->allocator);
 	if (status) {
 		part->allocator = rank->allocator;
-		free_part(part);
+		tw_path_free_attached(part);
 		return status;
 	}
 	rank->attached = part;
-	rank->free_attached = free_part;
+	rank->free_attached = tw_path_free_attached;
 	return 0;
 }
 

@@ -45,7 +45,7 @@ static void add_summary_row(const struct tw_path_result *r, struct trawl_table *
 	tw_table_set_str(t, row, SUM_CLASS, tw_path_class_name(class));
 	tw_table_set_integer(t, row, SUM_MS, ns);
 	tw_set_percent(t, row, SUM_PERCENT, (double)ns,
-		       (double)(r->critical.window.end_ns - r->critical.window.start_ns));
+		       (double)r->critical.window.end_ns - (double)r->critical.window.start_ns);
 }
 
 static int fill_summary(const struct tw_path_result *r, struct trawl_table *t,

@@ -383,14 +383,14 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 			delay = s->rule(path, point, cause, delay, s->context);
 		if (delay != TW_CUT)
 			take(&best, path->from[cause], tw_path_code(path, cause),
-			     times[path->from[cause]] + delay);
+			     tw_ns_sum(times[path->from[cause]], delay));
 	}
 	if (!touched)
 		return best;
 	i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
 	for (; i < s->added.count && s->added.at[i].point == point; i++)
 		take(&best, s->added.at[i].from, TW_CAUSE_QUEUE,
-		     times[s->added.at[i].from] + s->added.at[i].delay_ns);
+		     tw_ns_sum(times[s->added.at[i].from], s->added.at[i].delay_ns));
 	return best;
 }
 
@@ -502,7 +502,7 @@ int64_t tw_window_ns(const struct tw_path *path, const int64_t *times)
 {
 	const struct tw_window w = tw_window_of(path, times);
 
-	return w.end_ns > w.start_ns ? w.end_ns - w.start_ns : 0;
+	return w.end_ns > w.start_ns ? tw_ns_between(w.start_ns, w.end_ns) : 0;
 }
 
 double tw_step_ns(const struct tw_path *path, const int64_t *times)
@@ -530,5 +530,5 @@ double tw_step_ns(const struct tw_path *path, const int64_t *times)
 			if (which >= 0)
 				end[which] = max64(end[which], times[tw_gpu_end(r, g)]);
 		}
-	return (double)(end[1] - end[0]) / (step[1] - step[0]);
+	return (double)tw_ns_between(end[0], end[1]) / (step[1] - step[0]);
 }

@@ -105,7 +105,7 @@ static int order_ranks(struct tw_places *p, const struct trawl_allocator *a)
 		p->order[i] = i;
 		for (g = 0; g < r->gpu_count; g++)
 			if (computes(p->path, tw_gpu_start(r, g)))
-				sums[i] += duration_of(p->path, r, g);
+				sums[i] = tw_ns_sum(sums[i], duration_of(p->path, r, g));
 	}
 	return tw_sort(p->order, n, computing_key, sums, a);
 }

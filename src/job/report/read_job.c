@@ -35,6 +35,7 @@ static int begin(struct reading *r, const struct trawl_job_options *given, struc
 		.block_size = o->block_size,
 		.report = o->report,
 		.attach = o->dependencies ? tw_path_attach : NULL,
+		.pass_attached = o->dependencies ? tw_path_pass : NULL,
 		.progress = o->progress,
 		.progress_context = o->progress_context,
 	};
