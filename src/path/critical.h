@@ -39,7 +39,7 @@ struct tw_segment {
 };
 
 struct tw_critical {
-	struct tw_window window;
+	struct tw_path_window window;
 	TW_LIST(struct tw_segment) segments; /* in order of time */
 };
 

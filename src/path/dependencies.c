@@ -70,7 +70,7 @@ static int join_ranks(struct making *m)
 
 static int choose_window(struct making *m)
 {
-	struct tw_window *w = &m->result.critical.window;
+	struct tw_path_window *w = &m->result.critical.window;
 
 	m->path->whole = m->options.whole;
 	m->path->step_first = m->options.step_first;

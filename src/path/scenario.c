@@ -474,9 +474,9 @@ bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, u
 	return path->whole || rank->launch[gpu] != TW_NO_POINT || !has_launches(path);
 }
 
-struct tw_window tw_window_of(const struct tw_path *path, const int64_t *times)
+struct tw_path_window tw_window_of(const struct tw_path *path, const int64_t *times)
 {
-	struct tw_window w = { INT64_MAX, INT64_MIN, TW_NO_POINT };
+	struct tw_path_window w = { INT64_MAX, INT64_MIN, TW_NO_POINT };
 	uint32_t i, g;
 
 	for (i = 0; i < path->rank_count; i++) {
@@ -500,7 +500,7 @@ struct tw_window tw_window_of(const struct tw_path *path, const int64_t *times)
 
 int64_t tw_window_ns(const struct tw_path *path, const int64_t *times)
 {
-	const struct tw_window w = tw_window_of(path, times);
+	const struct tw_path_window w = tw_window_of(path, times);
 
 	return w.end_ns > w.start_ns ? tw_ns_between(w.start_ns, w.end_ns) : 0;
 }

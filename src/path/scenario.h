@@ -92,12 +92,12 @@ struct tw_bound tw_path_bound(const struct tw_path *path, const struct tw_scenar
  * First start to last end of the window's GPU work; `last`: that end, of equals the one of the lowest
  * rank, device, stream and number, TW_NO_POINT: there is none.
  */
-struct tw_window {
+struct tw_path_window {
 	int64_t start_ns, end_ns;
 	uint32_t last;
 };
 
-struct tw_window tw_window_of(const struct tw_path *path, const int64_t *times);
+struct tw_path_window tw_window_of(const struct tw_path *path, const int64_t *times);
 /* How long it is; 0 without any. */
 int64_t tw_window_ns(const struct tw_path *path, const int64_t *times);
 /* The step, as a mean of those after the first, over all ranks; NaN: there are not two. */
