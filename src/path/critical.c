@@ -86,29 +86,38 @@ static void reverse(struct tw_critical *c)
 	}
 }
 
-int tw_critical_find(struct tw_critical *c, const struct tw_path *path, const struct tw_scenario *s,
-		     const int64_t *times, const struct trawl_allocator *allocator)
+/* The segment that ends at a point; where it begins. */
+static struct tw_segment segment_at(const struct tw_path *path, const struct tw_scenario *s,
+				    const int64_t *times, int64_t start_ns, uint32_t p)
+{
+	struct tw_bound bound = tw_path_bound(path, s, p, times);
+	struct tw_segment seg = { .point = p, .code = bound.code };
+
+	/* A hub is the last arrival itself. */
+	if (bound.from != TW_NO_POINT && bound.from >= path->first_hub)
+		bound.from = tw_path_bound(path, s, bound.from, times).from;
+	seg.from = bound.from;
+	if (bound.from == TW_NO_POINT || times[bound.from] < start_ns) {
+		seg.from = TW_NO_POINT;
+		seg.code = TW_CAUSES;
+	}
+	seg.start_ns = seg.from == TW_NO_POINT ? start_ns : times[seg.from];
+	seg.duration_ns = tw_ns_between(seg.start_ns, times[p]);
+	seg.inferred = is_inferred(seg.code);
+	return seg;
+}
+
+int tw_critical_find(struct tw_critical *c, const struct tw_path *path, const int64_t *times,
+		     const struct trawl_allocator *allocator)
 {
 	uint32_t p;
 
 	*c = (struct tw_critical){ .window = tw_window_of(path, times) };
 	p = c->window.last;
 	while (p != TW_NO_POINT && times[p] > c->window.start_ns) {
-		struct tw_bound bound = tw_path_bound(path, s, p, times);
-		struct tw_segment seg = { .point = p, .code = bound.code };
+		struct tw_segment seg = segment_at(path, NULL, times, c->window.start_ns, p);
 
-		/* A hub is the last arrival itself. */
-		if (bound.from != TW_NO_POINT && bound.from >= path->first_hub)
-			bound.from = tw_path_bound(path, s, bound.from, times).from;
-		seg.from = bound.from;
-		if (bound.from == TW_NO_POINT || times[bound.from] < c->window.start_ns) {
-			seg.from = TW_NO_POINT;
-			seg.code = TW_CAUSES;
-		}
-		seg.start_ns = seg.from == TW_NO_POINT ? c->window.start_ns : times[seg.from];
-		seg.duration_ns = tw_ns_between(seg.start_ns, times[p]);
 		seg.class = tw_path_class_of(path, p, seg.from, seg.code);
-		seg.inferred = is_inferred(seg.code);
 		if (!TW_LIST_ADD(&c->segments, &seg, allocator))
 			return TRAWL_ENOMEM;
 		p = seg.from;
@@ -122,15 +131,22 @@ void tw_critical_release(struct tw_critical *c, const struct trawl_allocator *al
 	TW_LIST_FREE(&c->segments, allocator);
 }
 
-int64_t tw_critical_inferred_ns(const struct tw_critical *c)
+int64_t tw_critical_inferred_ns(const struct tw_path *path, const struct tw_scenario *s,
+				const int64_t *times)
 {
+	const struct tw_path_window w = tw_window_of(path, times);
+	bool after = false; /* the segment after it is inferred */
+	uint32_t p = w.last;
 	int64_t sum = 0;
-	size_t i;
 
-	for (i = 0; i < c->segments.count; i++)
-		if (c->segments.at[i].inferred ||
-		    (i + 1 < c->segments.count && c->segments.at[i + 1].inferred))
-			sum += c->segments.at[i].duration_ns;
+	while (p != TW_NO_POINT && times[p] > w.start_ns) {
+		struct tw_segment seg = segment_at(path, s, times, w.start_ns, p);
+
+		if (seg.inferred || after)
+			sum += seg.duration_ns;
+		after = seg.inferred;
+		p = seg.from;
+	}
 	return sum;
 }
 

@@ -43,17 +43,17 @@ struct tw_critical {
 	TW_LIST(struct tw_segment) segments; /* in order of time */
 };
 
-/*
- * Of recorded times, or with `s` of a scenario's after its replay.  0 or TRAWL_ENOMEM; to be
- * released in any case.
- */
-int tw_critical_find(struct tw_critical *critical, const struct tw_path *path,
-		     const struct tw_scenario *s, const int64_t *times,
+/* Of recorded times.  0 or TRAWL_ENOMEM; to be released in any case. */
+int tw_critical_find(struct tw_critical *critical, const struct tw_path *path, const int64_t *times,
 		     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_critical_release(struct tw_critical *critical, const struct trawl_allocator *allocator);
 
-/* Time of the path that inferred causes put on it: they, and what directly precedes each. */
-int64_t tw_critical_inferred_ns(const struct tw_critical *critical);
+/*
+ * Time of the critical path that inferred causes put on it: they, and what directly precedes each.
+ * With `s` of a scenario after its replay.
+ */
+int64_t tw_critical_inferred_ns(const struct tw_path *path, const struct tw_scenario *s,
+				const int64_t *times);
 
 #define TW_NO_SLACK INT64_MAX
 

@@ -75,7 +75,7 @@ static int choose_window(struct making *m)
 	m->path->whole = m->options.whole;
 	m->path->step_first = m->options.step_first;
 	m->path->step_last = m->options.step_last;
-	if (tw_critical_find(&m->result.critical, m->path, NULL, m->times, m->reuse))
+	if (tw_critical_find(&m->result.critical, m->path, m->times, m->reuse))
 		return tw_no_memory(m->err);
 	if (w->last == TW_NO_POINT && m->options.step_first >= 0)
 		return trawl_error_set(m->err, TRAWL_EUSAGE, "no GPU work of step %lld",

@@ -275,23 +275,28 @@ static void find_around(struct tw_rank_build *b, const uint32_t *list, uint32_t 
 	}
 }
 
-void tw_path_modules(struct tw_rank_build *b)
+void tw_path_find_modules(struct tw_rank_build *b)
 {
-	const struct tw_autograd *pairs = &b->d->autograd;
-	const struct tw_host *host = &b->d->host;
-	uint32_t count, *list = list_modules(b, &count), i;
+	uint32_t count, *list = list_modules(b, &count);
 
 	if (!list || b->failed)
 		return;
-	b->module = tw_build_array(b, host->count, sizeof(*b->module));
+	b->module = tw_build_array(b, b->d->host.count, sizeof(*b->module));
 	if (!b->failed)
 		find_around(b, list, count);
-	if (b->failed)
-		return;
-	for (uint64_t k = 0; k < pairs->count; k++)
+}
+
+void tw_path_pass_modules(struct tw_rank_build *b)
+{
+	const struct tw_autograd *pairs = &b->d->autograd;
+	const struct tw_host *host = &b->d->host;
+	uint64_t k;
+	uint32_t i;
+
+	for (k = 0; b->module && k < pairs->count; k++)
 		if (!b->module[pairs->pairs[k].backward])
 			b->module[pairs->pairs[k].backward] = b->module[pairs->pairs[k].forward];
-	for (i = 0; i < host->count; i++)
+	for (i = 0; b->module && i < host->count; i++)
 		if (!b->module[i] && host->parent[i] != TW_NONE)
 			b->module[i] = b->module[host->parent[i]];
 }

@@ -46,7 +46,9 @@ void tw_stream_waits(struct tw_rank_build *b);
 void tw_late_starts(struct tw_rank_build *b);
 void tw_syncs(struct tw_rank_build *b);
 void tw_path_collectives(struct tw_rank_build *b);
-void tw_path_modules(struct tw_rank_build *b);
+/* Sets b->module by what is around each node; then by the forward operation, and the node above. */
+void tw_path_find_modules(struct tw_rank_build *b);
+void tw_path_pass_modules(struct tw_rank_build *b);
 void tw_path_labels(struct tw_rank_build *b);
 void tw_path_targets(struct tw_rank_build *b, const struct tw_modelled *modelled,
 		     const struct tw_platform *platform);

@@ -79,16 +79,50 @@ static void take_points(struct tw_rank_build *b, struct tw_path_part *part)
 	memset(&b->points, 0, sizeof(b->points));
 }
 
+/*
+ * What needs forward and backward paired, which a report of one table has not done, and models: their
+ * memory is gone before the rest begins.
+ */
+static void use_models(struct tw_rank_build *b, const struct tw_modelled *modelled,
+		       const struct tw_platform *platform)
+{
+	const struct tw_derived *derived = b->d;
+	const struct trawl_allocator *scratch = b->scratch;
+	struct tw_derived paired = *derived;
+	struct tw_scope scope;
+
+	tw_path_find_modules(b);
+	tw_scope_begin(&scope, derived->allocator);
+	b->scratch = &scope.allocator;
+	if (!derived->autograd.pairs && !modelled && (b->module || platform)) {
+		paired.allocator = &scope.allocator;
+		b->failed |= tw_autograd_build(&paired.autograd, &paired) != 0;
+		b->d = &paired;
+	}
+	if (!b->failed)
+		tw_path_targets(b, modelled, platform);
+	if (!b->failed)
+		tw_path_pass_modules(b);
+	tw_scope_end(&scope);
+	b->scratch = scratch;
+	b->d = derived;
+}
+
 int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
 		       const struct tw_modelled *modelled, const struct tw_platform *platform,
 		       const struct trawl_allocator *allocator)
 {
-	struct tw_derived paired = *derived;
+	static void (*const steps[])(struct tw_rank_build * b) = {
+		reserve_gpu_points, tw_host_points,	 tw_gpu_points,
+		tw_hand_overs,	    tw_stream_waits,	 tw_late_starts,
+		tw_syncs,	    tw_path_collectives, tw_path_labels,
+	};
 	struct tw_scope scope;
 	struct tw_rank_build b = { .d = derived,
 				   .scratch = &scope.allocator,
 				   .allocator = allocator,
 				   .rank = &part->rank };
+	size_t i;
 
 	*part = (struct tw_path_part){ .allocator = allocator };
 	tw_scope_begin(&scope, derived->allocator);
@@ -97,22 +131,9 @@ int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *deriv
 	part->rank.gpu_count = (uint32_t)derived->gpu.count;
 	part->rank.queue_count = derived->gpu.queue_count;
 	b.delays = &tw_delays[part->rank.vendor];
-	/* A report of one table has not paired forward and backward. */
-	if (!derived->autograd.pairs && !modelled) {
-		paired.allocator = &scope.allocator;
-		b.failed = tw_autograd_build(&paired.autograd, &paired) != 0;
-		b.d = &paired;
-	}
-	static void (*const steps[])(struct tw_rank_build * b) = {
-		reserve_gpu_points, tw_host_points, tw_gpu_points, tw_hand_overs,
-		tw_stream_waits,    tw_late_starts, tw_syncs,	   tw_path_collectives,
-		tw_path_modules,    tw_path_labels,
-	};
-
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !b.failed; i++)
+	use_models(&b, modelled, platform);
+	for (i = 0; i < sizeof(steps) / sizeof(steps[0]) && !b.failed; i++)
 		steps[i](&b);
-	if (!b.failed)
-		tw_path_targets(&b, modelled, platform);
 	if (!b.failed)
 		take_points(&b, part);
 	if (!b.failed)

@@ -414,23 +414,15 @@ static size_t bytes_of(const struct tw_path *path)
 	return ((size_t)path->point_count + 1) * sizeof(int64_t);
 }
 
-static int measure(struct tw_what_if *w, const struct tw_path *path, const struct tw_scenario *s,
-		   const int64_t *times, const struct trawl_allocator *a)
+static void measure(struct tw_what_if *w, const struct tw_path *path, const struct tw_scenario *s,
+		    const int64_t *times)
 {
-	struct tw_critical critical;
-	int status;
-
 	w->after_ns = tw_window_ns(path, times);
 	if (w->quick)
-		return 0;
+		return;
 	w->step_after_ns = tw_step_ns(path, times);
-	status = tw_critical_find(&critical, path, s, times, a);
-	if (!status) {
-		w->path_ns = w->after_ns;
-		w->inferred_ns = tw_critical_inferred_ns(&critical);
-	}
-	tw_critical_release(&critical, a);
-	return status;
+	w->path_ns = w->after_ns;
+	w->inferred_ns = tw_critical_inferred_ns(path, s, times);
 }
 
 static void run_one(void *context, size_t i)
@@ -444,8 +436,10 @@ static void run_one(void *context, size_t i)
 	tw_scenario_init(&s, path, run->allocator);
 	w->set(&s, w);
 	run->status[i] = TRAWL_ENOMEM;
-	if (times && !s.failed && !tw_path_replay(path, &s, times))
-		run->status[i] = measure(w, path, &s, times, run->allocator);
+	if (times && !s.failed && !tw_path_replay(path, &s, times)) {
+		measure(w, path, &s, times);
+		run->status[i] = 0;
+	}
 	tw_scenario_release(&s);
 	tw_free(run->allocator, times, bytes_of(path));
 }

@@ -50,7 +50,7 @@ static void check_critical(const struct tw_path *path, const int64_t *times)
 	int64_t sum = 0, *slack = tw_path_times(path);
 	size_t i;
 
-	check(slack && !tw_critical_find(&critical, path, NULL, times, allocator_of()));
+	check(slack && !tw_critical_find(&critical, path, times, allocator_of()));
 	for (i = 0; i < critical.segments.count; i++)
 		sum += critical.segments.at[i].duration_ns;
 	check(critical.window.last == TW_NO_POINT || sum == tw_window_ns(path, times));
@@ -137,7 +137,7 @@ static void take(struct tw_rank *rank, bool sound)
 	struct tw_path_part *part = rank->attached;
 
 	check_graph(part, sound);
-	tw_free(part->allocator, part, sizeof(*part));
+	tw_free(allocator_of(), part, sizeof(*part));
 }
 
 static void check_bytes(struct tw_rank *rank, size_t place, unsigned change)
