@@ -136,7 +136,7 @@ int64_t tw_critical_inferred_ns(const struct tw_path *path, const struct tw_scen
 {
 	const struct tw_path_window w = tw_window_of(path, times);
 	bool after = false; /* the segment after it is inferred */
-	uint32_t p = w.last;
+	uint32_t p = path->inferred ? w.last : TW_NO_POINT;
 	int64_t sum = 0;
 
 	while (p != TW_NO_POINT && times[p] > w.start_ns) {

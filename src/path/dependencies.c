@@ -237,7 +237,6 @@ static void add_note(struct trawl_table *t, uint64_t count, const char *words)
 static void add_notes(const struct making *m, struct trawl_table *t)
 {
 	struct tw_path_notes n = m->path->notes;
-	uint64_t inferred = 0;
 	uint32_t i;
 
 	for (i = 0; i < m->path->rank_count; i++) {
@@ -249,16 +248,13 @@ static void add_notes(const struct making *m, struct trawl_table *t)
 		n.unexplained += of->unexplained;
 		n.refuted += of->refuted;
 	}
-	for (i = 0; i < m->path->cause_count; i++)
-		inferred += tw_path_code(m->path, i) == TW_CAUSE_WAIT ||
-			    tw_path_code(m->path, i) == TW_CAUSE_INFERRED;
 	add_note(t, n.without_launch,
 		 m->options.whole ?
 			 "GPU events without a recorded launch, which follow their stream" :
 			 "GPU events without a recorded launch, which follow their stream "
 			 "and are not in the window (--whole)");
 	add_note(
-		t, inferred,
+		t, m->path->inferred,
 		"inferred causes (streams that wait for events which are not recorded, starts right "
 		"after work of another stream)");
 	add_note(t, n.refuted, "waits for events not inferred, as the work ended later");

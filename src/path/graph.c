@@ -393,6 +393,9 @@ static void add_delays(struct join *j)
 	path->lag_at_start = new_lag(j, TW_CAUSE_STREAM, 0);
 	for (i = 0; i < path->rank_count && !j->failed; i++)
 		delay_rank(j, &path->ranks[i]);
+	for (i = 0; i < path->cause_count; i++)
+		path->inferred +=
+			j->code[i] == TW_CAUSE_WAIT || j->code[i] == TW_CAUSE_INFERRED;
 	if (!j->failed)
 		delay_hubs(j);
 }

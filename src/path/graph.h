@@ -154,6 +154,7 @@ struct tw_path {
 	uint32_t *lag;	   /* by cause: of lags */
 	uint32_t cause_count;
 	TW_LIST(struct tw_path_lag) lags; /* the first TW_CAUSES: as recorded */
+	uint32_t inferred;     /* causes that are */
 	uint32_t lag_at_start; /* of work that overlaps with that before it, from its start */
 	uint32_t *order;       /* all points, causes before what they cause */
 	size_t point_room, cause_room, rank_room, hub_room;

@@ -460,67 +460,94 @@ static void connect_by_sequence(struct tw_rank_build *b)
 	tw_ids_release(&forward, b->scratch);
 }
 
-/* ---- points of a group in order of time */
+/* ---- points of a group in order of time: a heap of its threads, by the next point of each */
 
-static uint64_t time_key(const void *points, uint32_t point)
+struct cursor {
+	int64_t time_ns;
+	uint32_t thread, point, end;
+	uint32_t open; /* ranges and calls that have begun, steps aside */
+};
+
+static bool is_before(const struct cursor *a, const struct cursor *b)
 {
-	return tw_sort_key(((const struct tw_path_point *)points)[point].time_ns);
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->thread < b->thread);
 }
 
-static uint32_t thread_of(const struct tw_rank_build *b, uint32_t point)
+static void sift_down(struct cursor *heap, uint32_t count, uint32_t at)
 {
-	const struct tw_path_rank *r = b->rank;
+	struct cursor moved = heap[at];
+	uint32_t child;
 
-	return (uint32_t)TW_LOWER_BOUND(at, 0, r->thread_count,
-					r->threads[at].first + r->threads[at].count <= point);
-}
-
-static void hand_over_in(struct tw_rank_build *b, uint32_t group, uint32_t *list, uint32_t *open)
-{
-	uint32_t count = 0, i, t, last = 0, last_point = TW_NO_POINT, threads = 0;
-
-	for (t = 0; t < b->rank->thread_count; t++) {
-		const struct tw_path_thread *thread = &b->rank->threads[t];
-
-		open[t] = 0;
-		if (root_of(b->group, thread->track) != group)
-			continue;
-		threads++;
-		for (i = 0; i < thread->count; i++)
-			list[count++] = thread->first + i;
+	while ((child = 2 * at + 1) < count) {
+		if (child + 1 < count && is_before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!is_before(&heap[child], &moved))
+			break;
+		heap[at] = heap[child];
+		at = child;
 	}
-	if (threads < 2)
-		return;
-	b->failed |= tw_sort(list, count, time_key, b->points.at, b->scratch);
-	for (i = 0; i < count && !b->failed; i++) {
-		const struct tw_path_point *p = &b->points.at[list[i]];
+	heap[at] = moved;
+}
 
-		t = thread_of(b, list[i]);
-		if (last_point != TW_NO_POINT && last != t && !open[t])
-			tw_add_edge(b, list[i], last_point, TW_CAUSE_HANDOVER);
+static void hand_over_in(struct tw_rank_build *b, struct cursor *heap, uint32_t count)
+{
+	uint32_t last = TW_NO_POINT, last_point = TW_NO_POINT, i;
+
+	for (i = count / 2; i--;)
+		sift_down(heap, count, i);
+	while (count && !b->failed) {
+		struct cursor *c = heap;
+		const struct tw_path_point *p = &b->points.at[c->point];
+
+		if (last_point != TW_NO_POINT && last != c->thread && !c->open)
+			tw_add_edge(b, c->point, last_point, TW_CAUSE_HANDOVER);
 		if (tw_kind_of(p) != TW_POINT_STEP)
-			open[t] += tw_is_end(p) ? -1u : 1;
-		last = t;
-		last_point = list[i];
+			c->open += tw_is_end(p) ? -1u : 1;
+		last = c->thread;
+		last_point = c->point;
+		if (++c->point < c->end)
+			c->time_ns = b->points.at[c->point].time_ns;
+		else
+			*c = heap[--count];
+		sift_down(heap, count, 0);
 	}
+}
+
+static uint64_t group_key(const void *build, uint32_t thread)
+{
+	const struct tw_rank_build *b = build;
+
+	return b->group[b->rank->threads[thread].track];
 }
 
 void tw_hand_overs(struct tw_rank_build *b)
 {
-	uint32_t tracks = b->d->trace->track_count, t;
-	uint32_t *list, *open;
+	uint32_t tracks = b->d->trace->track_count, n = b->rank->thread_count, t, next;
+	uint32_t *order = tw_build_array(b, n, sizeof(*order));
+	struct cursor *heap = tw_build_array(b, n, sizeof(*heap));
 
 	b->group = tw_build_array(b, tracks, sizeof(*b->group));
-	list = tw_build_array(b, b->points.count, sizeof(*list));
-	open = tw_build_array(b, b->rank->thread_count, sizeof(*open));
 	if (b->failed)
 		return;
 	for (t = 0; t < tracks; t++)
 		b->group[t] = t;
 	connect_by_arrows(b);
 	connect_by_sequence(b);
-	for (t = 0; t < b->rank->thread_count && !b->failed; t++)
-		if (root_of(b->group, b->rank->threads[t].track) == b->rank->threads[t].track)
-			hand_over_in(b, b->rank->threads[t].track, list, open);
-	tw_free(b->scratch, list, (b->points.count + 1) * sizeof(*list));
+	for (t = 0; t < n; t++)
+		order[t] = t;
+	for (t = 0; t < tracks; t++)
+		b->group[t] = root_of(b->group, t);
+	b->failed |= tw_sort(order, n, group_key, b, b->scratch);
+	for (t = 0; t < n && !b->failed; t = next) {
+		for (next = t; next < n && group_key(b, order[next]) == group_key(b, order[t]);
+		     next++) {
+			const struct tw_path_thread *thread = &b->rank->threads[order[next]];
+
+			heap[next - t] =
+				(struct cursor){ b->points.at[thread->first].time_ns, order[next],
+						 thread->first, thread->first + thread->count, 0 };
+		}
+		if (next - t > 1)
+			hand_over_in(b, heap, next - t);
+	}
 }

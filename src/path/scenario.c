@@ -354,44 +354,56 @@ static int sort_added(struct tw_scenario *s)
 	return status;
 }
 
-/* A candidate that is later than what is known so far, or as late and of a lower code. */
-static void take(struct tw_bound *best, uint32_t from, enum tw_cause code, int64_t time_ns)
+/* A cause with its delay as changed. */
+static int64_t changed_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause,
+			     bool touched)
 {
-	if (best->from == TW_NO_POINT || time_ns > best->time_ns ||
-	    (time_ns == best->time_ns && code < best->code))
-		*best = (struct tw_bound){ from, code, time_ns };
+	const struct tw_scenario_edit *edit = touched ? edit_of(s, cause) : NULL;
+	int64_t delay = edit ? edit->delay_ns : tw_path_delay(s->path, point, cause);
+
+	return !edit && s->rule ? s->rule(s->path, point, cause, delay, s->context) : delay;
 }
 
-/* The latest of the causes, as changed. */
+/* The latest of the causes, as changed; of those that are equally late that of the lowest code. */
 static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point,
 				     const int64_t *times)
 {
 	const struct tw_path *path = s->path;
+	uint32_t cause, end = path->points[point + 1].causes, best = TW_NO_POINT;
 	bool touched = is_touched(s, point);
-	struct tw_bound best = { TW_NO_POINT, TW_CAUSES, INT64_MIN };
-	uint32_t cause;
+	int64_t latest = INT64_MIN;
+	struct tw_bound bound;
 	size_t i;
 
-	for (cause = path->points[point].causes; cause < path->points[point + 1].causes; cause++) {
-		const struct tw_scenario_edit *edit = touched ? edit_of(s, cause) : NULL;
-		int64_t delay;
+	for (cause = path->points[point].causes; cause < end; cause++) {
+		int64_t delay, time;
 
 		if (path->from[cause] == TW_NO_POINT)
 			continue;
-		delay = edit ? edit->delay_ns : tw_path_delay(path, point, cause);
-		if (!edit && s->rule)
-			delay = s->rule(path, point, cause, delay, s->context);
-		if (delay != TW_CUT)
-			take(&best, path->from[cause], tw_path_code(path, cause),
-			     tw_ns_sum(times[path->from[cause]], delay));
+		delay = changed_delay(s, point, cause, touched);
+		if (delay == TW_CUT)
+			continue;
+		time = tw_ns_sum(times[path->from[cause]], delay);
+		if (time > latest || (time == latest && tw_path_code(path, cause) <
+								tw_path_code(path, best))) {
+			latest = time;
+			best = cause;
+		}
 	}
-	if (!touched)
-		return best;
+	bound = (struct tw_bound){ best == TW_NO_POINT ? TW_NO_POINT : path->from[best],
+				   best == TW_NO_POINT ? TW_CAUSES : tw_path_code(path, best),
+				   latest };
+	if (!touched || !s->added.count)
+		return bound;
 	i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
-	for (; i < s->added.count && s->added.at[i].point == point; i++)
-		take(&best, s->added.at[i].from, TW_CAUSE_QUEUE,
-		     tw_ns_sum(times[s->added.at[i].from], s->added.at[i].delay_ns));
-	return best;
+	for (; i < s->added.count && s->added.at[i].point == point; i++) {
+		const struct tw_scenario_cause *added = &s->added.at[i];
+		int64_t time = tw_ns_sum(times[added->from], added->delay_ns);
+
+		if (time > bound.time_ns)
+			bound = (struct tw_bound){ added->from, TW_CAUSE_QUEUE, time };
+	}
+	return bound;
 }
 
 struct tw_bound tw_path_bound(const struct tw_path *path, const struct tw_scenario *s,
