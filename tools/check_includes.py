@@ -54,10 +54,11 @@ ALLOWED = {
     "job/transport": "base text os store table job/set",
     "job/mpi": "job/transport",
     "job/merge": "base text os io data json store trace derive job/set job/clocks job/transport",
-    "path": "base text os data store derive analysis table job/set job/match job/clocks job/collectives",
-    "diagnose": "base text os data store derive model analysis table job/set job/match job/clocks path",
+    "path": "base text os data store derive model analysis table job/set job/match job/clocks job/collectives "
+            "job/transport",
+    "diagnose": "base text os data store derive model analysis table job/set job/match job/clocks job/transport path",
     "job/report": "base text os analysis table job/set job/match job/clocks job/collectives job/tables "
-                  "job/sums job/transport job/merge diagnose",
+                  "job/sums job/transport job/merge path diagnose",
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
                    "job/merge study/runs",

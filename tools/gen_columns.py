@@ -37,6 +37,7 @@ LISTER = r"""
 #include "job/sums/sums.h"
 #include "job/tables/all_tables.h"
 #include "job/tables/outliers.h"
+#include "path/path_tables.h"
 
 #include <stdio.h>
 
@@ -120,6 +121,20 @@ static void list_findings(void)
 	list_columns(table);
 }
 
+static void list_path(void)
+{
+	size_t i;
+
+	printf("path\n");
+	for (i = 0; i < TW_PATH_TABLES; i++) {
+		const struct tw_table_spec *table = tw_path_tables[i];
+
+		printf("table\t%s\t%s\t0\t%d\t%p\n", table->name, table->meaning,
+		       table->keep_empty, (const void *)table->columns);
+		list_columns(table);
+	}
+}
+
 static void list_compare(void)
 {
 	size_t i;
@@ -155,6 +170,7 @@ int main(void)
 	list_ranks();
 	list_collectives();
 	list_findings();
+	list_path();
 	list_compare();
 #define TW_DEFECT(id, severity, meaning) \
 	printf("kind\t%s\t%s\t%s\n", #id, trawl_severity_name(TRAWL_##severity), meaning);
@@ -217,6 +233,12 @@ others, explained in the sheet `about`. For very many ranks they are omitted, wi
 `nccl_long` has the same data.
 """
 
+PATH = """
+# Dependencies of a run
+
+`trawl path` writes these tables, of one trace or of all ranks of a job.
+"""
+
 COMPARE = """
 # Comparisons
 
@@ -268,6 +290,8 @@ def columns_page(lines):
             out.append(COLLECTIVES)
         elif fields[0] == "findings":
             out.append(FINDINGS)
+        elif fields[0] == "path":
+            out.append(PATH)
         elif fields[0] == "compare":
             out.append(COMPARE)
         elif fields[0] == "table":

@@ -68,6 +68,7 @@ struct trawl_job_options {
 	int64_t max_memory;    /* bytes for traces held at once; 0: half of the machine's */
 	int64_t gpus_per_node; /* 0: from the traces */
 	bool as_ranks;	       /* also traces that do not look like ranks of one job */
+	bool ranks_chosen;     /* ranks without a trace are no omission */
 	bool strict;	       /* refuse traces in which anything is odd: TRAWL_EFORMAT */
 	/*
 	 * No tables of the ranks' own reports are kept, which is quicker: there will be none that
@@ -75,6 +76,7 @@ struct trawl_job_options {
 	 */
 	bool collectives_only;
 	bool findings;	   /* keep of each rank what trawl_diagnose_job() needs */
+	bool dependencies; /* what trawl_path_new() needs is kept of each trace */
 	size_t block_size; /* bytes per read; 0: 1 MB */
 	/* Called now and then with bytes of all files; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_read, int64_t bytes);

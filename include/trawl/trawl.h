@@ -22,6 +22,7 @@
 #include "trawl/merge.h"
 #include "trawl/model.h"
 #include "trawl/nsys.h"
+#include "trawl/path.h"
 #include "trawl/render.h"
 #include "trawl/report.h"
 #include "trawl/sweep.h"

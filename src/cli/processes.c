@@ -10,7 +10,7 @@ static bool led;
 
 static bool is_for_several(const char *command)
 {
-	static const char *const names[] = { "collectives", "merge", "report" };
+	static const char *const names[] = { "collectives", "merge", "path", "report" };
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++)

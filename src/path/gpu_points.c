@@ -5,6 +5,7 @@
 #include "base/ids.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "derive/view_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static void add_points(struct tw_rank_build *b)
 
 		if (gpu->bucket[g] == TW_COMMUNICATION)
 			p.flags |= TW_POINT_COMMUNICATION;
-		if (tw_class(b->d->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL)
+		if (gpu->bucket[g] == TW_COPY)
 			p.flags |= TW_POINT_COPY;
 		b->points.at[2 * g] = p;
 		p.time_ns = gpu->end_ns[g];
@@ -117,8 +118,13 @@ static void list_steps(struct tw_rank_build *b)
 static void find_steps(struct tw_rank_build *b)
 {
 	struct tw_path_rank *r = b->rank;
-	uint32_t g;
+	uint32_t g, i;
 
+	r->step_number =
+		tw_alloc_array(b->allocator, (size_t)r->step_count + 1, sizeof(*r->step_number));
+	b->failed |= !r->step_number;
+	for (i = 0; i < r->step_count && !b->failed; i++)
+		r->step_number[i] = tw_step_of(b->d->trace, b->steps[i]);
 	for (g = 0; g < r->gpu_count; g++)
 		r->step[g] = r->launch[g] == TW_NO_POINT ?
 				     -1 :

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/median.h"
+#include "base/reuse.h"
 #include "base/scope.h"
 #include "base/sort.h"
 #include "path/rank_build.h"
@@ -14,7 +15,8 @@ struct join {
 	struct tw_path_part *parts;
 	const struct tw_path_collectives *collectives;
 	const struct trawl_allocator *scratch;
-	uint8_t *code; /* by cause: enum tw_cause */
+	uint8_t *code;	  /* by cause: enum tw_cause */
+	double bus_bytes; /* of the collective at hand */
 	bool failed;
 };
 
@@ -33,25 +35,29 @@ static int64_t shift_of(const struct join *j, uint32_t rank)
 	return j->collectives && j->collectives->shift_ns ? j->collectives->shift_ns[rank] : 0;
 }
 
+/* Those of the first rank are there already: its arrays have become the path's. */
 static void take_points(struct join *j, uint32_t rank)
 {
 	struct tw_path *path = j->path;
-	const struct tw_path_part *part = &j->parts[rank];
+	struct tw_path_part *part = &j->parts[rank];
 	uint32_t first = path->ranks[rank].first, i;
 
 	for (i = 0; i < part->rank.count; i++) {
 		struct tw_path_point *p = &path->points[first + i];
 
-		*p = part->points[i];
-		p->time_ns += shift_of(j, rank);
+		if (rank)
+			*p = part->points[i];
+		p->time_ns = tw_ns_sum(p->time_ns, shift_of(j, rank));
 		p->rank = rank;
 		p->causes += path->cause_count;
 	}
-	for (i = 0; i < part->cause_count; i++) {
+	for (i = 0; i < part->cause_count && rank; i++) {
 		path->from[path->cause_count + i] = first + part->from[i];
 		j->code[path->cause_count + i] = part->code[i];
 	}
 	path->cause_count += part->cause_count;
+	if (rank)
+		tw_path_part_drop(part);
 }
 
 static void rebase(struct tw_path_rank *r)
@@ -85,6 +91,7 @@ static uint32_t add_hub(struct join *j, int64_t time_ns)
 {
 	struct tw_path *path = j->path;
 
+	path->bus_bytes[path->point_count - path->first_hub] = j->bus_bytes;
 	path->points[path->point_count] = (struct tw_path_point){ .time_ns = time_ns,
 								  .causes = path->cause_count,
 								  .kind = TW_POINT_HUB };
@@ -148,11 +155,15 @@ static void add_collective(struct join *j, const struct tw_path_collective *c)
 {
 	const struct tw_path *path = j->path;
 	const struct tw_path_member *m = j->collectives->members + c->first;
-	uint32_t hub = make_hub(j, m, c->count, INT64_MAX), i;
+	uint32_t hub, i;
 
+	j->bus_bytes = c->bus_bytes;
+	hub = make_hub(j, m, c->count, INT64_MAX);
 	for (i = 0; i < c->count; i++) {
 		int64_t end = path->points[end_of(path, &m[i])].time_ns;
 
+		j->path->points[start_of(path, &m[i])].flags |= TW_POINT_MATCHED;
+		j->path->points[end_of(path, &m[i])].flags |= TW_POINT_MATCHED;
 		if (!m[i].waits)
 			continue;
 		if (!ended_before(j, &m[i], path->points[hub].time_ns)) {
@@ -230,7 +241,8 @@ static void bind(struct join *j, uint32_t point)
 
 static int64_t gap_of(const struct join *j, uint32_t point, uint32_t cause)
 {
-	return j->path->points[point].time_ns - j->path->points[j->path->from[cause]].time_ns;
+	return tw_ns_between(j->path->points[j->path->from[cause]].time_ns,
+			     j->path->points[point].time_ns);
 }
 
 static void gather(struct join *j, struct usual *u, const struct tw_path_rank *r, bool fill)
@@ -352,6 +364,7 @@ static void delay_rank(struct join *j, const struct tw_path_rank *r)
 		for (cause = j->path->points[p].causes; cause < j->path->points[p + 1].causes;
 		     cause++)
 			j->path->lag[cause] = lag_of(j, &u, r, p, cause);
+	tw_free(j->scratch, u.values, ((size_t)r->count + 1) * sizeof(*u.values));
 }
 
 /* Hubs: all arrive without delay. */
@@ -381,6 +394,8 @@ static void add_delays(struct join *j)
 	path->lag_at_start = new_lag(j, TW_CAUSE_STREAM, 0);
 	for (i = 0; i < path->rank_count && !j->failed; i++)
 		delay_rank(j, &path->ranks[i]);
+	for (i = 0; i < path->cause_count; i++)
+		path->inferred += j->code[i] == TW_CAUSE_WAIT || j->code[i] == TW_CAUSE_INFERRED;
 	if (!j->failed)
 		delay_hubs(j);
 }
@@ -533,6 +548,20 @@ static uint32_t own_hubs(const struct join *j, const struct tw_path_collective *
 	return n;
 }
 
+/* An array of the first part, now with room for all: for one rank nothing is copied. */
+static void *grown(struct join *j, void *of_part, size_t have, size_t count, size_t size)
+{
+	const struct trawl_allocator *a = j->path->allocator;
+	void *block, *made;
+
+	memcpy(&block, of_part, sizeof(block));
+	made = tw_realloc(a, block, (have + 1) * size, (count + 1) * size);
+	j->failed |= !made;
+	if (made)
+		memset(of_part, 0, sizeof(block));
+	return made;
+}
+
 /* Room for all points and causes: each member of a collective may have a hub of its own. */
 static void reserve(struct join *j, uint32_t count)
 {
@@ -558,11 +587,17 @@ static void reserve(struct join *j, uint32_t count)
 	path->point_count = (uint32_t)points;
 	path->point_room = (size_t)(points + hubs) + 1;
 	path->cause_room = (size_t)(causes + arrivals) + 1;
-	path->points = array(j, points + hubs, sizeof(*path->points));
-	path->from = array(j, causes + arrivals, sizeof(*path->from));
+	path->points = grown(j, &j->parts[0].points, j->parts[0].rank.count, points + hubs,
+			     sizeof(*path->points));
+	path->from = grown(j, &j->parts[0].from, j->parts[0].cause_count, causes + arrivals,
+			   sizeof(*path->from));
 	path->lag = array(j, causes + arrivals, sizeof(*path->lag));
+	path->bus_bytes = array(j, hubs, sizeof(*path->bus_bytes));
+	path->hub_room = (size_t)hubs + 1;
 	j->code = tw_alloc_array(j->scratch, causes + arrivals + 1, 1);
 	j->failed |= !j->code;
+	if (j->code)
+		memcpy(j->code, j->parts[0].code, j->parts[0].cause_count);
 }
 
 static void take_over(struct join *j, uint32_t count)
@@ -571,6 +606,7 @@ static void take_over(struct join *j, uint32_t count)
 	uint32_t i;
 
 	path->ranks = array(j, count, sizeof(*path->ranks));
+	path->rank_room = (size_t)count + 1;
 	for (i = 0; i < count && !j->failed; i++) {
 		path->ranks[i] = j->parts[i].rank;
 		path->rank_count++;
@@ -601,28 +637,51 @@ int tw_path_join(struct tw_path **out, struct tw_path_part *parts, uint32_t coun
 {
 	struct tw_path *path = tw_alloc_array(allocator, 1, sizeof(*path));
 	struct tw_scope scope;
-	struct join j = { path, parts, collectives, &scope.allocator, NULL, false };
+	struct tw_reuse *reuse = tw_reuse_new(allocator);
+	struct join j = { path, parts, collectives, &scope.allocator, NULL, 0, !reuse };
 	static void (*const steps[])(struct join * j) = { take_ranks, add_collectives, add_delays,
 							  find_order };
 	size_t i;
 
 	*out = path;
-	if (!path)
+	if (!path) {
+		for (i = 0; i < count; i++)
+			tw_path_part_release(&parts[i]);
+		tw_reuse_free(reuse);
 		return TRAWL_ENOMEM;
+	}
 	path->allocator = allocator;
-	tw_scope_begin(&scope, allocator);
-	take_over(&j, count);
+	path->step_first = path->step_last = -1;
+	tw_scope_begin(&scope, reuse ? tw_reuse_allocator(reuse) : allocator);
+	if (!j.failed)
+		take_over(&j, count);
 	if (!j.failed)
 		reserve(&j, count);
 	for (i = 0; i < sizeof(steps) / sizeof(steps[0]) && !j.failed; i++)
 		steps[i](&j);
 	release_parts(&j, count);
 	tw_scope_end(&scope);
+	tw_reuse_free(reuse);
 	if (!j.failed)
 		return 0;
 	tw_path_free(path);
 	*out = NULL;
 	return TRAWL_ENOMEM;
+}
+
+void tw_path_drop_points(struct tw_path *path)
+{
+	const struct trawl_allocator *a = path->allocator;
+
+	tw_free(a, path->points, path->point_room * sizeof(*path->points));
+	tw_free(a, path->from, path->cause_room * sizeof(*path->from));
+	tw_free(a, path->lag, path->cause_room * sizeof(*path->lag));
+	tw_free(a, path->order, ((size_t)path->point_count + 1) * sizeof(*path->order));
+	TW_LIST_FREE(&path->lags, a);
+	tw_free(a, path->bus_bytes, path->hub_room * sizeof(*path->bus_bytes));
+	path->points = NULL;
+	path->bus_bytes = NULL;
+	path->from = path->lag = path->order = NULL;
 }
 
 void tw_path_free(struct tw_path *path)
@@ -633,12 +692,9 @@ void tw_path_free(struct tw_path *path)
 	if (!path)
 		return;
 	a = path->allocator;
+	tw_path_drop_points(path);
 	for (i = 0; i < path->rank_count; i++)
 		tw_path_rank_release(&path->ranks[i], a);
-	tw_free(a, path->points, path->point_room * sizeof(*path->points));
-	tw_free(a, path->from, path->cause_room * sizeof(*path->from));
-	tw_free(a, path->lag, path->cause_room * sizeof(*path->lag));
-	tw_free(a, path->order, ((size_t)path->point_count + 1) * sizeof(*path->order));
-	TW_LIST_FREE(&path->lags, a);
+	tw_free(a, path->ranks, path->rank_room * sizeof(*path->ranks));
 	tw_free(a, path, sizeof(*path));
 }

@@ -48,9 +48,10 @@ enum tw_point_kind {
 
 enum tw_point_flag {
 	TW_POINT_LAUNCHED = 1, /* GPU work whose launch is recorded; a call that launched some */
-	TW_POINT_COMMUNICATION = 2,  /* GPU work */
-	TW_POINT_COPY = 4,	     /* GPU work */
-	TW_POINT_FETCH = 8,	     /* the end of a fetch that waited for other processes */
+	TW_POINT_COMMUNICATION = 2, /* GPU work */
+	TW_POINT_COPY = 4,	    /* GPU work: between host and device, or devices */
+	TW_POINT_MATCHED = 8,	    /* GPU work: of a collective of several ranks */
+	TW_POINT_FETCH = 8, /* of the host: the end of a fetch that waited for other processes */
 	TW_POINT_IN_LOADER = 16,     /* of the host, while a batch is loaded */
 	TW_POINT_IN_OP = 32,	     /* of the host, inside an operation */
 	TW_POINT_IS_ALLOCATION = 64, /* a call that allocates or frees */
@@ -78,8 +79,10 @@ struct tw_path_lag {
 struct tw_path_label {
 	uint32_t name;	    /* of the kernel, call or operation */
 	uint32_t operation; /* that launched it, or that it is in */
-	uint32_t shapes;    /* of the operation, JSON as recorded */
+	uint32_t shapes;    /* of the operation, "((8, 16), ())" */
 	uint32_t track;	    /* "stream 7", "thread 42" */
+	uint32_t module;    /* around the operation: "nn.Module: Linear_0" */
+	uint32_t category;  /* of GPU work: 1 + enum tw_kernel_category */
 };
 
 struct tw_path_event {
@@ -120,13 +123,15 @@ struct tw_path_rank {
 	uint32_t gpu_count;    /* GPU events */
 	int32_t *step;	       /* by GPU event: number of the step that launched it, -1: none */
 	struct tw_path_step *steps; /* in order of start */
+	int64_t *step_number;	    /* by step: as its name has it, -1: none */
 	uint32_t step_count;
 	int64_t shift_ns;     /* what was added to the rank's own times */
 	int64_t clock_ns;     /* of that, what its clock is off */
 	uint32_t *launch;     /* by GPU event: the start of its launch call, TW_NO_POINT */
 	uint32_t *launch_end; /* by GPU event: the end of that call */
 	uint32_t *queue;      /* by GPU event: number of its stream */
-	uint32_t *device;     /* by stream: number of its device */
+	uint32_t *target_ns; /* by GPU event: at a share of its roofline, 0: not shorter, or not known */
+	uint32_t *device; /* by stream: number of its device */
 	uint32_t queue_count, device_count;
 	int64_t fetch_ns;   /* of a batch that is there */
 	uint32_t *launched; /* GPU events in order of launch */
@@ -153,17 +158,36 @@ struct tw_path {
 	struct tw_path_point *points; /* one more than there are, for its `causes` */
 	uint32_t point_count;
 	uint32_t first_hub;
-	uint32_t *from; /* by cause: the point, TW_NO_POINT: it closed a circle */
-	uint32_t *lag;	/* by cause: of lags */
+	double *bus_bytes; /* by hub, from the first: of its collective */
+	uint32_t *from;	   /* by cause: the point, TW_NO_POINT: it closed a circle */
+	uint32_t *lag;	   /* by cause: of lags */
 	uint32_t cause_count;
 	TW_LIST(struct tw_path_lag) lags; /* the first TW_CAUSES: as recorded */
+	uint32_t inferred;		  /* causes that are */
 	uint32_t lag_at_start; /* of work that overlaps with that before it, from its start */
 	uint32_t *order;       /* all points, causes before what they cause */
-	size_t point_room, cause_room;
+	size_t point_room, cause_room, rank_room, hub_room;
 	struct tw_path_notes notes; /* of the joined graph */
-	bool whole;		    /* the window has work without a recorded launch too */
-	int64_t uncertainty_ns;	    /* of the clocks */
+	/* What scenarios are measured by: the window. */
+	bool whole;		       /* work without a recorded launch too */
+	int64_t step_first, step_last; /* of steps of these numbers, -1: of all */
+	int64_t uncertainty_ns;	       /* of the clocks */
 };
+
+/* Sums and differences of times that do not wrap: a trace, or a factor, may claim centuries. */
+static inline int64_t tw_ns_sum(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? -INT64_MAX : INT64_MAX) : sum;
+}
+
+static inline int64_t tw_ns_between(int64_t from, int64_t to)
+{
+	int64_t gap;
+
+	return __builtin_sub_overflow(to, from, &gap) ? (to < from ? -INT64_MAX : INT64_MAX) : gap;
+}
 
 static inline bool tw_is_end(const struct tw_path_point *point)
 {
@@ -185,9 +209,9 @@ static inline int64_t tw_path_delay(const struct tw_path *path, uint32_t point, 
 {
 	const struct tw_path_lag *lag = &path->lags.at[path->lag[cause]];
 
-	return lag->recorded ?
-		       path->points[point].time_ns - path->points[path->from[cause]].time_ns :
-		       lag->ns;
+	return lag->recorded ? tw_ns_between(path->points[path->from[cause]].time_ns,
+					     path->points[point].time_ns) :
+			       lag->ns;
 }
 
 static inline enum tw_cause tw_path_code(const struct tw_path *path, uint32_t cause)
@@ -224,9 +248,15 @@ struct tw_path_part {
 };
 
 struct tw_derived;
+struct tw_modelled;
+struct tw_platform;
 
-/* From the whole of a trace, which may go then.  0 or TRAWL_ENOMEM; to be released in any case. */
+/*
+ * From the whole of a trace, which may go then; its models (NULL: made here) and its platform (NULL:
+ * not known).  0 or TRAWL_ENOMEM; to be released in any case.
+ */
 int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
+		       const struct tw_modelled *modelled, const struct tw_platform *platform,
 		       const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_path_part_release(struct tw_path_part *part);
 
@@ -244,6 +274,7 @@ struct tw_path_member {
 
 struct tw_path_collective {
 	uint32_t first, count; /* members */
+	double bus_bytes;      /* what the links between ranks carry, NaN: not known */
 };
 
 struct tw_path_collectives {
@@ -256,12 +287,15 @@ struct tw_path_collectives {
 };
 
 /*
- * Joins the parts of ranks, which are taken over also when it fails: their arrays are empty then.
+ * Joins the parts of ranks, of the same allocator, which are taken over also when it fails: their
+ * arrays are empty then.
  * `collectives` NULL: none.  0 or TRAWL_ENOMEM.
  */
 int tw_path_join(struct tw_path **out, struct tw_path_part *parts, uint32_t count,
 		 const struct tw_path_collectives *collectives,
 		 const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+/* Only labels and texts of ranks stay. */
+void tw_path_drop_points(struct tw_path *path);
 void tw_path_free(struct tw_path *path);
 
 #endif

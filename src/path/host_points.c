@@ -1,7 +1,10 @@
 /* Points of the host: calls, outermost operations, fetches, steps; what a thread does in order. */
 #include "path/rank_build.h"
 
+#include "base/alloc.h"
+#include "base/ids.h"
 #include "base/median.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 #include <string.h>
@@ -216,7 +219,7 @@ static uint32_t add_point(struct walk *w, const struct item *item, bool end)
 		.flags = (uint8_t)flags_of(w, item, end),
 	};
 
-	b->failed |= !TW_LIST_ADD(&b->points, &point, b->scratch);
+	b->failed |= !TW_LIST_ADD(&b->points, &point, b->allocator);
 	if (item->node != TW_NONE)
 		(end ? b->end_of : b->start_of)[item->node] = number;
 	return number;
@@ -339,6 +342,212 @@ void tw_host_points(struct tw_rank_build *b)
 	mark_in_op(b);
 	list_annotations(&w);
 	walk_threads(&w);
+	TW_LIST_FREE(&w.items, b->scratch);
+	TW_LIST_FREE(&w.open, b->scratch);
+	TW_LIST_FREE(&w.seq, b->scratch);
 	b->rank->fetch_ns = w.fetches.count ? tw_middle_of(w.fetches.at, w.fetches.count).lower :
 					      b->delays->fetch;
+}
+
+/*
+ * ---- threads that hand work to each other: a point of one at which it had nothing open follows what
+ * the other did last.  Only where the trace shows that they are connected: by the arrows from forward
+ * to backward operations, else by sequence numbers.  Threads that merely poll are not.
+ */
+
+/* ---- groups of tracks: a forest, the root of each is its number */
+
+static uint32_t root_of(uint32_t *group, uint32_t track)
+{
+	for (; group[track] != track; track = group[track])
+		group[track] = group[group[track]];
+	return track;
+}
+
+static bool has_points(const struct tw_rank_build *b, uint32_t track)
+{
+	const struct tw_path_rank *r = b->rank;
+	size_t t = TW_LOWER_BOUND(at, 0, r->thread_count, r->threads[at].track < track);
+
+	return t < r->thread_count && r->threads[t].track == track;
+}
+
+static void connect(struct tw_rank_build *b, uint32_t x, uint32_t y)
+{
+	uint32_t a = root_of(b->group, x), c = root_of(b->group, y);
+
+	if (a != c && has_points(b, x) && has_points(b, y))
+		b->group[a < c ? c : a] = a < c ? a : c;
+}
+
+/* ---- arrows */
+
+static bool is_arrow(const struct trawl_trace *trace, uint64_t i)
+{
+	unsigned char phase = trace->events.phase[i];
+
+	return (phase == 's' || phase == 'f') && trace->events.correlation[i] != TW_CODE_NONE &&
+	       !strcmp(trace->texts.entries[trace->categories[trace->events.category[i]].name].ptr,
+		       "fwdbwd");
+}
+
+static void connect_by_arrows(struct tw_rank_build *b)
+{
+	const struct trawl_trace *trace = b->d->trace;
+	const struct tw_events *e = &trace->events;
+	struct tw_ids starts = { 0 };
+	uint64_t i;
+	uint32_t track;
+
+	for (i = 0; i < e->count && !b->failed; i++)
+		if (e->phase[i] == 's' && is_arrow(trace, i) &&
+		    tw_ids_get(&starts, e->correlation[i]) == TW_IDS_NONE)
+			b->failed |=
+				!tw_ids_put(&starts, e->correlation[i], e->track[i], b->scratch);
+	for (i = 0; i < e->count && !b->failed && starts.count; i++) {
+		if (e->phase[i] != 'f' || !is_arrow(trace, i))
+			continue;
+		track = tw_ids_get(&starts, e->correlation[i]);
+		if (track != TW_IDS_NONE && track != e->track[i])
+			connect(b, track, e->track[i]);
+	}
+	tw_ids_release(&starts, b->scratch);
+}
+
+/* ---- sequence numbers: an operation that names its forward thread, and the one that has its number there */
+
+static int64_t argument(const struct tw_rank_build *b, uint32_t node, uint32_t key)
+{
+	struct trawl_argument arg;
+
+	return trawl_event_argument(b->d->trace, b->d->host.event[node], key, &arg) &&
+			       arg.kind == TRAWL_VALUE_INTEGER ?
+		       arg.integer :
+		       -1;
+}
+
+static bool is_backward(const struct tw_rank_build *b, uint32_t node)
+{
+	uint32_t name = b->d->trace->events.name[b->d->host.event[node]];
+
+	return strstr(b->d->trace->texts.entries[name].ptr, "Backward");
+}
+
+static void connect_by_sequence(struct tw_rank_build *b)
+{
+	const struct tw_host *host = &b->d->host;
+	struct tw_ids forward = { 0 };
+	uint32_t i, track;
+	int pass;
+
+	for (pass = 0; pass < 2; pass++)
+		for (i = 0; i < host->count && !b->failed; i++) {
+			int64_t sequence;
+
+			if (tw_node_class(b->d, i) != TRAWL_CLASS_CPU_OP)
+				continue;
+			sequence = argument(b, i, TW_KEY_sequence_number);
+			if (sequence < 0 ||
+			    (argument(b, i, TW_KEY_forward_thread) > 0) != (pass == 1))
+				continue;
+			track = tw_ids_get(&forward, sequence);
+			if (pass && track != TW_IDS_NONE && track != tw_node_track(b, i))
+				connect(b, track, tw_node_track(b, i));
+			else if (!pass && track == TW_IDS_NONE && !is_backward(b, i))
+				b->failed |= !tw_ids_put(&forward, sequence, tw_node_track(b, i),
+							 b->scratch);
+		}
+	tw_ids_release(&forward, b->scratch);
+}
+
+/* ---- points of a group in order of time: a heap of its threads, by the next point of each */
+
+struct cursor {
+	int64_t time_ns;
+	uint32_t thread, point, end;
+	uint32_t open; /* ranges and calls that have begun, steps aside */
+};
+
+static bool is_before(const struct cursor *a, const struct cursor *b)
+{
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->thread < b->thread);
+}
+
+static void sift_down(struct cursor *heap, uint32_t count, uint32_t at)
+{
+	struct cursor moved = heap[at];
+	uint32_t child;
+
+	while ((child = 2 * at + 1) < count) {
+		if (child + 1 < count && is_before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!is_before(&heap[child], &moved))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = moved;
+}
+
+static void hand_over_in(struct tw_rank_build *b, struct cursor *heap, uint32_t count)
+{
+	uint32_t last = TW_NO_POINT, last_point = TW_NO_POINT, i;
+
+	for (i = count / 2; i--;)
+		sift_down(heap, count, i);
+	while (count && !b->failed) {
+		struct cursor *c = heap;
+		const struct tw_path_point *p = &b->points.at[c->point];
+
+		if (last_point != TW_NO_POINT && last != c->thread && !c->open)
+			tw_add_edge(b, c->point, last_point, TW_CAUSE_HANDOVER);
+		if (tw_kind_of(p) != TW_POINT_STEP)
+			c->open += tw_is_end(p) ? -1u : 1;
+		last = c->thread;
+		last_point = c->point;
+		if (++c->point < c->end)
+			c->time_ns = b->points.at[c->point].time_ns;
+		else
+			*c = heap[--count];
+		sift_down(heap, count, 0);
+	}
+}
+
+static uint64_t group_key(const void *build, uint32_t thread)
+{
+	const struct tw_rank_build *b = build;
+
+	return b->group[b->rank->threads[thread].track];
+}
+
+void tw_hand_overs(struct tw_rank_build *b)
+{
+	uint32_t tracks = b->d->trace->track_count, n = b->rank->thread_count, t, next;
+	uint32_t *order = tw_build_array(b, n, sizeof(*order));
+	struct cursor *heap = tw_build_array(b, n, sizeof(*heap));
+
+	b->group = tw_build_array(b, tracks, sizeof(*b->group));
+	if (b->failed)
+		return;
+	for (t = 0; t < tracks; t++)
+		b->group[t] = t;
+	connect_by_arrows(b);
+	connect_by_sequence(b);
+	for (t = 0; t < n; t++)
+		order[t] = t;
+	for (t = 0; t < tracks; t++)
+		b->group[t] = root_of(b->group, t);
+	b->failed |= tw_sort(order, n, group_key, b, b->scratch);
+	for (t = 0; t < n && !b->failed; t = next) {
+		for (next = t; next < n && group_key(b, order[next]) == group_key(b, order[t]);
+		     next++) {
+			const struct tw_path_thread *thread = &b->rank->threads[order[next]];
+
+			heap[next - t] = (struct cursor){ b->points.at[thread->first].time_ns,
+							  order[next], thread->first,
+							  thread->first + thread->count, 0 };
+		}
+		if (next - t > 1)
+			hand_over_in(b, heap, next - t);
+	}
 }

@@ -3,14 +3,15 @@
 #include "base/alloc.h"
 #include "base/scope.h"
 #include "derive/derived.h"
-#include "job/collectives/facts.h"
+#include "job/collectives/syncing.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- parts */
 
-static void free_part(void *attached)
+void tw_path_free_attached(void *attached)
 {
 	struct tw_path_part *part = attached;
 	const struct trawl_allocator *allocator = part->allocator;
@@ -20,20 +21,24 @@ static void free_part(void *attached)
 }
 
 /* What a report looks at may be a part of the trace; what waited for what is of the whole. */
-static int build_part(struct tw_path_part *part, const struct tw_derived *derived,
+static int build_part(struct tw_path_part *part, const struct trawl_report *report,
 		      const struct trawl_allocator *allocator)
 {
+	const struct tw_analysis_input *in = tw_report_input(report);
+	const struct tw_derived *derived = in->derived;
 	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT };
 	struct trawl_error err;
 	struct tw_derived *whole;
 	int status;
 
 	if (!derived->view.limited)
-		return tw_path_part_build(part, derived, allocator);
+		return tw_path_part_build(part, derived,
+					  in->modelled->derived ? in->modelled : NULL, in->platform,
+					  allocator);
 	status = tw_derive(&whole, derived->trace, &options, &err);
 	if (status)
 		return TRAWL_ENOMEM;
-	status = tw_path_part_build(part, whole, allocator);
+	status = tw_path_part_build(part, whole, NULL, in->platform, allocator);
 	tw_derived_free(whole);
 	return status;
 }
@@ -45,14 +50,14 @@ int tw_path_attach(struct tw_rank *rank, const struct trawl_report *report)
 
 	if (!part)
 		return TRAWL_ENOMEM;
-	status = build_part(part, tw_report_input(report)->derived, rank->allocator);
+	status = build_part(part, report, rank->allocator);
 	if (status) {
 		part->allocator = rank->allocator;
-		free_part(part);
+		tw_path_free_attached(part);
 		return status;
 	}
 	rank->attached = part;
-	rank->free_attached = free_part;
+	rank->free_attached = tw_path_free_attached;
 	return 0;
 }
 
@@ -151,14 +156,25 @@ static void add_member(struct joining *j, const struct tw_match *match, uint32_t
 	j->out.members[j->out.member_count++] = member;
 }
 
+static double bus_bytes(const struct joining *j, const struct tw_match *match)
+{
+	const struct tw_ranks_input in = { j->job, j->matches, j->clocks, j->job->allocator };
+	struct tw_sync sync;
+
+	return tw_sync_of(&in, match, &sync) ? tw_sync_bus_bandwidth(&in, &sync) * (1 << 30) *
+						       1e-9 * (double)sync.latency_ns :
+					       NAN;
+}
+
 static void add_match(struct joining *j, const struct tw_match *match)
 {
 	uint32_t i;
 
 	if (!is_usable(j, match))
 		return;
-	j->out.items[j->out.count++] =
-		(struct tw_path_collective){ j->out.member_count, match->count };
+	j->out.items[j->out.count++] = (struct tw_path_collective){ j->out.member_count,
+								    match->count,
+								    bus_bytes(j, match) };
 	for (i = 0; i < match->count; i++)
 		add_member(j, match, i);
 }

@@ -12,6 +12,10 @@
 /* For tw_load_options.attach: makes the rank's part of the graph. */
 int tw_path_attach(struct tw_rank *rank, const struct trawl_report *report);
 
+void tw_path_free_attached(void *attached);
+/* For tw_load_options.pass_attached: packs the part or reads it back, which may be damaged. */
+void tw_path_pass(struct tw_wire *wire, struct tw_rank *rank);
+
 /*
  * The graph of a job whose ranks have their parts, which it takes: once.  TRAWL_ENODATA: a rank has
  * none.

@@ -2,7 +2,9 @@
 #include "path/rank_build.h"
 
 #include "analysis/groups.h"
+#include "analysis/signature.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "text/str.h"
 
 #include <string.h>
@@ -60,28 +62,42 @@ static uint32_t track_of(struct labels *l, uint32_t track)
 	return l->tracks[track];
 }
 
+/* As tables of operators have them; the texts of shapes are no names. */
 static uint32_t shapes_of(struct labels *l, uint32_t event)
 {
+	const struct trawl_trace *trace = l->b->d->trace;
 	struct trawl_argument arg;
+	struct tw_str text;
 
-	return trawl_event_argument(l->b->d->trace, event, TW_KEY_input_dims, &arg) &&
-			       arg.kind == TRAWL_VALUE_JSON ?
-		       keep(l, arg.text) :
-		       0;
+	if (!trawl_event_argument(trace, event, TW_KEY_input_dims, &arg) ||
+	    arg.kind != TRAWL_VALUE_JSON)
+		return 0;
+	if (l->kept[arg.text])
+		return l->kept[arg.text];
+	tw_str_init(&text, l->b->scratch);
+	tw_python_repr(trace->texts.entries[arg.text].ptr, trace->texts.entries[arg.text].len,
+		       &text);
+	if (text.len)
+		l->kept[arg.text] = tw_pool_intern(&l->b->rank->texts, text.ptr, text.len);
+	l->b->failed |= text.failed;
+	tw_str_release(&text);
+	return l->kept[arg.text];
 }
 
-/* Shapes are those of GPU work alone. */
-static uint32_t label(struct labels *l, uint32_t event, uint32_t operation, bool gpu)
+/* Shapes and categories are those of GPU work alone, category 0: of the host. */
+static uint32_t label(struct labels *l, uint32_t event, uint32_t operation, uint32_t category)
 {
 	const struct tw_events *e = &l->b->d->trace->events;
 	struct tw_path_label label = { .name = keep(l, e->name[event]),
-				       .track = track_of(l, e->track[event]) };
+				       .track = track_of(l, e->track[event]),
+				       .category = category };
 
 	if (operation != TW_NONE) {
 		uint32_t of = l->b->d->host.event[operation];
 
+		label.module = l->b->module ? keep(l, l->b->module[operation]) : 0;
 		label.operation = keep(l, e->name[of]);
-		label.shapes = gpu ? shapes_of(l, of) : 0;
+		label.shapes = category ? shapes_of(l, of) : 0;
 	}
 	return tw_groups_add(&l->distinct, &label);
 }
@@ -101,6 +117,15 @@ static void find_outermost(struct labels *l)
 	}
 }
 
+static unsigned category_of(const struct tw_derived *d, uint32_t g)
+{
+	enum trawl_class class = tw_class(d->trace, d->gpu.event[g]);
+
+	return class == TRAWL_CLASS_MEMCPY ? TW_KERNEL_CATEGORY_COPY :
+	       class == TRAWL_CLASS_MEMSET ? TW_KERNEL_CATEGORY_FILL :
+					     tw_gpu_category(d, g);
+}
+
 static void label_gpu(struct labels *l)
 {
 	struct tw_rank_build *b = l->b;
@@ -112,7 +137,7 @@ static void label_gpu(struct labels *l)
 		b->points.at[2 * g].label = b->points.at[2 * g + 1].label = label(
 			l, b->d->gpu.event[g],
 			node == TW_NONE ? TW_NONE : (uint32_t)tw_launching_op(b->d, node, true),
-			true);
+			1 + category_of(b->d, g));
 	}
 }
 
@@ -125,7 +150,7 @@ static void label_nodes(struct labels *l)
 	for (i = 0; i < host->count; i++) {
 		if (b->start_of[i] == TW_NO_POINT)
 			continue;
-		of = label(l, host->event[i], l->op[i], false);
+		of = label(l, host->event[i], l->op[i], 0);
 		b->points.at[b->start_of[i]].label = b->points.at[b->end_of[i]].label = of;
 	}
 }
@@ -138,7 +163,7 @@ static void label_annotations(struct labels *l)
 
 	for (i = 2 * (size_t)b->rank->gpu_count; i < b->points.count; i++)
 		if (tw_kind_of(&b->points.at[i]) >= TW_POINT_LOADER)
-			b->points.at[i].label = label(l, b->points.at[i].label, TW_NONE, false);
+			b->points.at[i].label = label(l, b->points.at[i].label, TW_NONE, 0);
 }
 
 static void take(struct labels *l)
@@ -173,4 +198,105 @@ void tw_path_labels(struct tw_rank_build *b)
 		take(&l);
 	}
 	tw_groups_release(&l.distinct);
+}
+
+/*
+ * ---- the module around each host node, where the trace has Python's frames: the innermost one on its
+ * thread; of a backward operation that of its forward one; else that of the node above
+ */
+
+static const char prefix[] = "nn.Module: ";
+
+static bool is_module(const struct trawl_trace *trace, uint64_t i)
+{
+	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[i]];
+
+	return trace->events.phase[i] == 'X' && tw_class(trace, i) == TRAWL_CLASS_PYTHON &&
+	       name->len >= sizeof(prefix) && !memcmp(name->ptr, prefix, sizeof(prefix) - 1);
+}
+
+static uint64_t track_key(const void *events, uint32_t event)
+{
+	return ((const struct tw_events *)events)->track[event];
+}
+
+static uint64_t longest_key(const void *events, uint32_t event)
+{
+	return ~(uint64_t)((const struct tw_events *)events)->dur_ns[event];
+}
+
+/* By track, then start, outer ones first; *count 0: none are recorded. */
+static uint32_t *list_modules(struct tw_rank_build *b, uint32_t *count)
+{
+	const struct trawl_trace *trace = b->d->trace;
+	const struct tw_events *e = &trace->events;
+	uint32_t *list;
+	uint64_t i, n = 0;
+
+	for (i = 0; i < e->count; i++)
+		n += is_module(trace, i);
+	*count = 0;
+	list = n ? tw_build_array(b, n, sizeof(*list)) : NULL;
+	for (i = 0; list && i < e->count; i++)
+		if (is_module(trace, i))
+			list[(*count)++] = (uint32_t)i;
+	b->failed |= list && (tw_sort(list, n, longest_key, e, b->scratch) ||
+			      tw_sort(list, n, tw_events_start_key, e, b->scratch) ||
+			      tw_sort(list, n, track_key, e, b->scratch));
+	return list;
+}
+
+/* Of each node the innermost that holds its start: text ids of names, 0: none. */
+static void find_around(struct tw_rank_build *b, const uint32_t *list, uint32_t count)
+{
+	const struct tw_events *e = &b->d->trace->events;
+	uint32_t *open = tw_build_array(b, count, sizeof(*open)), depth = 0, next = 0, i;
+
+	for (i = 0; open && i < b->d->host.count; i++) {
+		uint32_t track = tw_node_track(b, i);
+		int64_t start = tw_node_start(b, i);
+
+		for (; next < count &&
+		       (e->track[list[next]] < track ||
+			(e->track[list[next]] == track && e->start_ns[list[next]] <= start));
+		     next++) {
+			while (depth &&
+			       (e->track[open[depth - 1]] != e->track[list[next]] ||
+				e->start_ns[open[depth - 1]] + e->dur_ns[open[depth - 1]] <=
+					e->start_ns[list[next]]))
+				depth--;
+			open[depth++] = list[next];
+		}
+		while (depth &&
+		       (e->track[open[depth - 1]] != track ||
+			e->start_ns[open[depth - 1]] + e->dur_ns[open[depth - 1]] <= start))
+			depth--;
+		b->module[i] = depth ? e->name[open[depth - 1]] : 0;
+	}
+}
+
+void tw_path_find_modules(struct tw_rank_build *b)
+{
+	uint32_t count, *list = list_modules(b, &count);
+
+	if (!list || b->failed)
+		return;
+	b->module = tw_build_array(b, b->d->host.count, sizeof(*b->module));
+	if (!b->failed)
+		find_around(b, list, count);
+}
+
+void tw_path_pass_modules(struct tw_rank_build *b)
+{
+	const struct tw_autograd *pairs = &b->d->autograd;
+	const struct tw_host *host = &b->d->host;
+	uint64_t k;
+	uint32_t i;
+
+	for (k = 0; b->module && k < pairs->count; k++)
+		if (!b->module[pairs->pairs[k].backward])
+			b->module[pairs->pairs[k].backward] = b->module[pairs->pairs[k].forward];
+	for (i = 0; b->module && i < host->count; i++)
+		if (!b->module[i] && host->parent[i] != TW_NONE)
+			b->module[i] = b->module[host->parent[i]];
 }

@@ -19,8 +19,8 @@ struct tw_rank_build {
 	const struct trawl_allocator *scratch;	 /* a scope: nothing needs to be freed */
 	const struct trawl_allocator *allocator; /* of what stays */
 	struct tw_path_rank *rank;
-	const struct tw_delays *delays; /* of the vendor */
-	TW_LIST(struct tw_path_point) points;
+	const struct tw_delays *delays;	      /* of the vendor */
+	TW_LIST(struct tw_path_point) points; /* of `allocator`: they stay */
 	TW_LIST(struct tw_path_edge) edges;
 	unsigned *kinds;       /* by text id of host events: enum tw_host_kind, asked once */
 	uint32_t *start_of;    /* by host node: its first point, TW_NO_POINT: it has none */
@@ -29,6 +29,7 @@ struct tw_rank_build {
 	uint32_t *steps;       /* events of profiler steps, in order of start */
 	uint32_t *group;       /* by track: number of its group of threads */
 	uint32_t *launch_node; /* by GPU event: host node of its launch, TW_NONE */
+	uint32_t *module; /* by host node: text id of the module around it; NULL: none recorded */
 	/* GPU events with a recorded launch, in order of launch: rank->launched; of each of them, */
 	int64_t *launch_ns; /* when its call began */
 	uint32_t *other;    /* the last one before it on another stream, TW_NO_POINT */
@@ -45,7 +46,12 @@ void tw_stream_waits(struct tw_rank_build *b);
 void tw_late_starts(struct tw_rank_build *b);
 void tw_syncs(struct tw_rank_build *b);
 void tw_path_collectives(struct tw_rank_build *b);
+/* Sets b->module by what is around each node; then by the forward operation, and the node above. */
+void tw_path_find_modules(struct tw_rank_build *b);
+void tw_path_pass_modules(struct tw_rank_build *b);
 void tw_path_labels(struct tw_rank_build *b);
+void tw_path_targets(struct tw_rank_build *b, const struct tw_modelled *modelled,
+		     const struct tw_platform *platform);
 
 void tw_add_edge(struct tw_rank_build *b, uint32_t point, uint32_t from, enum tw_cause code);
 
@@ -84,6 +90,8 @@ uint32_t tw_launches_before(const struct tw_rank_build *b, int64_t time_ns);
 /* The last launched on a stream before a place in rank->launched, TW_NO_POINT: none. */
 uint32_t tw_last_of_queue(const struct tw_rank_build *b, uint32_t queue, uint32_t before);
 
+/* Its points and causes, once they are taken over. */
+void tw_path_part_drop(struct tw_path_part *part);
 void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocator *allocator);
 
 #endif

@@ -49,6 +49,8 @@ int64_t tw_scenario_delay(const struct tw_scenario *s, uint32_t point, uint32_t 
 {
 	const struct tw_scenario_edit *edit = edit_of(s, cause);
 
+	if (s->path->from[cause] == TW_NO_POINT)
+		return TW_CUT;
 	return edit ? edit->delay_ns : tw_path_delay(s->path, point, cause);
 }
 
@@ -93,13 +95,32 @@ void tw_scenario_add(struct tw_scenario *s, uint32_t point, uint32_t from, int64
 	s->failed |= !TW_LIST_ADD(&s->added, &cause, s->allocator);
 }
 
+int64_t tw_whole_ns(double ns)
+{
+	return ns >= 9.2e18 ? INT64_MAX / 2 : ns > 0 ? (int64_t)floor(ns + 0.5) : 0;
+}
+
 void tw_scenario_duration(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
 			  double ns)
 {
 	uint32_t end = tw_gpu_end(rank, gpu), cause;
 
 	for (cause = s->path->points[end].causes; cause < s->path->points[end + 1].causes; cause++)
-		tw_scenario_set(s, end, cause, (int64_t)floor(ns + 0.5));
+		tw_scenario_set(s, end, cause, tw_whole_ns(ns));
+}
+
+void tw_scenario_scale(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
+		       double factor)
+{
+	uint32_t end = tw_gpu_end(rank, gpu), cause;
+
+	for (cause = s->path->points[end].causes; cause < s->path->points[end + 1].causes;
+	     cause++) {
+		int64_t delay = tw_scenario_delay(s, end, cause);
+
+		if (delay > 0)
+			tw_scenario_set(s, end, cause, tw_whole_ns((double)delay * factor));
+	}
 }
 
 void tw_scenario_remove(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu)
@@ -333,33 +354,68 @@ static int sort_added(struct tw_scenario *s)
 	return status;
 }
 
-/* The latest of the causes, as changed; INT64_MIN: there is none. */
-static int64_t changed_time(const struct tw_scenario *s, uint32_t point, const int64_t *times)
+/* A cause with its delay as changed. */
+static int64_t changed_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause,
+			     bool touched)
+{
+	const struct tw_scenario_edit *edit = touched ? edit_of(s, cause) : NULL;
+	int64_t delay = edit ? edit->delay_ns : tw_path_delay(s->path, point, cause);
+
+	return !edit && s->rule ? s->rule(s->path, point, cause, delay, s->context) : delay;
+}
+
+/* The latest of the causes, as changed; of those that are equally late that of the lowest code. */
+static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point,
+				     const int64_t *times)
 {
 	const struct tw_path *path = s->path;
+	uint32_t cause, end = path->points[point + 1].causes, best = TW_NO_POINT;
 	bool touched = is_touched(s, point);
 	int64_t latest = INT64_MIN;
-	uint32_t cause;
+	struct tw_bound bound;
 	size_t i;
 
-	for (cause = path->points[point].causes; cause < path->points[point + 1].causes; cause++) {
-		const struct tw_scenario_edit *edit = touched ? edit_of(s, cause) : NULL;
-		int64_t delay;
+	for (cause = path->points[point].causes; cause < end; cause++) {
+		int64_t delay, time;
 
 		if (path->from[cause] == TW_NO_POINT)
 			continue;
-		delay = edit ? edit->delay_ns : tw_path_delay(path, point, cause);
-		if (!edit && s->rule)
-			delay = s->rule(path, point, cause, delay, s->context);
-		if (delay != TW_CUT)
-			latest = max64(latest, times[path->from[cause]] + delay);
+		delay = changed_delay(s, point, cause, touched);
+		if (delay == TW_CUT)
+			continue;
+		time = tw_ns_sum(times[path->from[cause]], delay);
+		if (time > latest ||
+		    (time == latest && tw_path_code(path, cause) < tw_path_code(path, best))) {
+			latest = time;
+			best = cause;
+		}
 	}
-	if (!touched)
-		return latest;
+	bound = (struct tw_bound){ best == TW_NO_POINT ? TW_NO_POINT : path->from[best],
+				   best == TW_NO_POINT ? TW_CAUSES : tw_path_code(path, best),
+				   latest };
+	if (!touched || !s->added.count)
+		return bound;
 	i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
-	for (; i < s->added.count && s->added.at[i].point == point; i++)
-		latest = max64(latest, times[s->added.at[i].from] + s->added.at[i].delay_ns);
-	return latest;
+	for (; i < s->added.count && s->added.at[i].point == point; i++) {
+		const struct tw_scenario_cause *added = &s->added.at[i];
+		int64_t time = tw_ns_sum(times[added->from], added->delay_ns);
+
+		if (time > bound.time_ns)
+			bound = (struct tw_bound){ added->from, TW_CAUSE_QUEUE, time };
+	}
+	return bound;
+}
+
+struct tw_bound tw_path_bound(const struct tw_path *path, const struct tw_scenario *s,
+			      uint32_t point, const int64_t *times)
+{
+	uint32_t cause = tw_path_binding(path, point);
+
+	if (s)
+		return changed_bound(s, point, times);
+	return cause == TW_NO_POINT ? (struct tw_bound){ TW_NO_POINT, TW_CAUSES, INT64_MIN } :
+				      (struct tw_bound){ path->from[cause],
+							 tw_path_code(path, cause), times[point] };
 }
 
 static int64_t recorded_time(const struct tw_path *path, uint32_t point, const int64_t *times)
@@ -385,7 +441,8 @@ int tw_path_replay(const struct tw_path *path, struct tw_scenario *s, int64_t *t
 	for (i = 0; i < path->point_count; i++) {
 		uint32_t p = path->order[i];
 		bool plain = !s || (!s->rule && !is_touched(s, p));
-		int64_t latest = plain ? recorded_time(path, p, times) : changed_time(s, p, times);
+		int64_t latest = plain ? recorded_time(path, p, times) :
+					 changed_bound(s, p, times).time_ns;
 
 		times[p] = latest == INT64_MIN ? path->points[p].time_ns : latest;
 	}
@@ -422,26 +479,42 @@ static bool has_launches(const struct tw_path *path)
 
 bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, uint32_t gpu)
 {
+	int64_t step = rank->step[gpu] < 0 ? -1 : rank->step_number[rank->step[gpu]];
+
+	if (path->step_first >= 0 && (step < path->step_first || step > path->step_last))
+		return false;
 	return path->whole || rank->launch[gpu] != TW_NO_POINT || !has_launches(path);
 }
 
-int64_t tw_window_ns(const struct tw_path *path, const int64_t *times)
+struct tw_path_window tw_window_of(const struct tw_path *path, const int64_t *times)
 {
-	int64_t first = INT64_MAX, last = INT64_MIN;
-	bool all = path->whole || !has_launches(path);
+	struct tw_path_window w = { INT64_MAX, INT64_MIN, TW_NO_POINT };
 	uint32_t i, g;
 
 	for (i = 0; i < path->rank_count; i++) {
 		const struct tw_path_rank *r = &path->ranks[i];
 
 		for (g = 0; g < r->gpu_count; g++) {
-			if (!all && r->launch[g] == TW_NO_POINT)
+			uint32_t end = tw_gpu_end(r, g);
+
+			if (!tw_in_window(path, r, g))
 				continue;
-			first = min64(first, times[tw_gpu_start(r, g)]);
-			last = max64(last, times[tw_gpu_end(r, g)]);
+			w.start_ns = min64(w.start_ns, times[tw_gpu_start(r, g)]);
+			if (w.last == TW_NO_POINT || times[end] > w.end_ns ||
+			    (times[end] == w.end_ns && path->points[w.last].rank == i &&
+			     r->queue[g] < r->queue[(w.last - r->first) / 2]))
+				w.last = end;
+			w.end_ns = max64(w.end_ns, times[end]);
 		}
 	}
-	return last > first ? last - first : 0;
+	return w;
+}
+
+int64_t tw_window_ns(const struct tw_path *path, const int64_t *times)
+{
+	const struct tw_path_window w = tw_window_of(path, times);
+
+	return w.end_ns > w.start_ns ? tw_ns_between(w.start_ns, w.end_ns) : 0;
 }
 
 double tw_step_ns(const struct tw_path *path, const int64_t *times)
@@ -469,5 +542,5 @@ double tw_step_ns(const struct tw_path *path, const int64_t *times)
 			if (which >= 0)
 				end[which] = max64(end[which], times[tw_gpu_end(r, g)]);
 		}
-	return (double)(end[1] - end[0]) / (step[1] - step[0]);
+	return (double)tw_ns_between(end[0], end[1]) / (step[1] - step[0]);
 }

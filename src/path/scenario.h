@@ -45,15 +45,20 @@ void tw_scenario_init(struct tw_scenario *s, const struct tw_path *path,
 		      const struct trawl_allocator *allocator);
 void tw_scenario_release(struct tw_scenario *s);
 
-/* The delay of a cause as changed so far. */
+/* The delay of a cause as changed so far, TW_CUT: it is gone. */
 int64_t tw_scenario_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause);
 void tw_scenario_set(struct tw_scenario *s, uint32_t point, uint32_t cause, int64_t delay_ns);
 void tw_scenario_cut(struct tw_scenario *s, uint32_t point, uint32_t cause);
 void tw_scenario_add(struct tw_scenario *s, uint32_t point, uint32_t from, int64_t delay_ns);
 
+/* Halves up; not below 0. */
+int64_t tw_whole_ns(double ns);
 /* A GPU event takes so long; of a collective its transfer. */
 void tw_scenario_duration(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
 			  double ns);
+/* GPU work takes `factor` times as long; of a collective its transfer does. */
+void tw_scenario_scale(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu,
+		       double factor);
 /* A GPU event is gone: it takes no time, and its causes no delay. */
 void tw_scenario_remove(struct tw_scenario *s, const struct tw_path_rank *rank, uint32_t gpu);
 /*
@@ -72,7 +77,28 @@ void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more);
 int tw_path_replay(const struct tw_path *path, struct tw_scenario *scenario,
 		   int64_t *times) TRAWL_MUST_CHECK;
 
-/* First start to last end of the window's GPU work; 0 without any. */
+/* What a point's time comes from, of replayed times; `from` TW_NO_POINT: it has no cause. */
+struct tw_bound {
+	uint32_t from;
+	enum tw_cause code;
+	int64_t time_ns;
+};
+
+/* `s` NULL: as recorded. */
+struct tw_bound tw_path_bound(const struct tw_path *path, const struct tw_scenario *s,
+			      uint32_t point, const int64_t *times);
+
+/*
+ * First start to last end of the window's GPU work; `last`: that end, of equals the one of the lowest
+ * rank, device, stream and number, TW_NO_POINT: there is none.
+ */
+struct tw_path_window {
+	int64_t start_ns, end_ns;
+	uint32_t last;
+};
+
+struct tw_path_window tw_window_of(const struct tw_path *path, const int64_t *times);
+/* How long it is; 0 without any. */
 int64_t tw_window_ns(const struct tw_path *path, const int64_t *times);
 /* The step, as a mean of those after the first, over all ranks; NaN: there are not two. */
 double tw_step_ns(const struct tw_path *path, const int64_t *times);

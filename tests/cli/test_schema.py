@@ -21,7 +21,7 @@ except ImportError:
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "report_ranks", "check", "model", "models", "platforms",
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
-                         "collectives", "merge", "sweep_plots", "sweep_variance", "sweep_run",
+                         "collectives", "path", "merge", "sweep_plots", "sweep_variance", "sweep_run",
                          "sweep_runs", "sweep_timeline", "sweep_trials", "compare", "sweep",
                          "sweep_merge", "sweep_aggregate")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
@@ -98,6 +98,19 @@ class Schema(Case):
             other = json.loads(text)
             spoil(other)
             self.assertNotEqual(self.validate("collectives", other), "")
+
+    def test_paths_fit(self):
+        place = self.tmp / "job"
+        subprocess.run([tracegen(), "--ranks", "2", "--steps", "2", "-o", place], check=True,
+                       capture_output=True)
+        result = trawl("path", place, "--no-csv", "--no-xlsx", "--format", "json", "--busbw", "100")
+        self.assertExit(result, 0)
+        self.assertEqual(self.validate("path", result.out), "")
+        # One kernel: no operator, and the path is that kernel.
+        lone = self.write(document([kernel("gemm", 10, 5)]), "lone.json")
+        result = trawl("path", lone, "--no-csv", "--no-xlsx", "--format", "json")
+        self.assertExit(result, 0)
+        self.assertEqual(self.validate("path", result.out), "")
 
     def test_all_tables_of_collectives_fit(self):
         """A job with a transfer, an exchange and a collective that one rank lacks."""

@@ -1,15 +1,21 @@
 /*
  * Prints the dependencies of a trace, for an independent reader: a line for each point, with the
- * start or end that it is, its name, its time as recorded and in each standard scenario, and its
- * binding cause; first lines that begin with # have counts.
+ * start or end that it is, its name, its time as recorded and in each standard scenario, its
+ * binding cause, its slack (-1: none) and whether it is of the window; first lines that begin with # have counts.
  *
- * usage: path_dump TRACE...
+ * usage: path_dump [--causes] TRACE...
+ *
+ * With --causes: a line for each cause of each point that has an effect: the number of the point, that
+ * of the cause, its code, its delay; hubs of collectives are points too.  Points come in order of number.
  */
+#include "base/alloc.h"
+#include "path/critical.h"
 #include "path/job_path.h"
 #include "path/standard.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char codes[TW_CAUSES + 1] = "ESCYLQTBDHWI";
 
@@ -30,7 +36,8 @@ static int replay_all(const struct tw_path *path, int64_t *times[TW_STANDARDS + 
 	return status;
 }
 
-static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *times)
+static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *times,
+			const int64_t *slack)
 {
 	const struct tw_path_point *point = &path->points[p];
 	const struct tw_path_rank *r = &path->ranks[point->rank];
@@ -44,14 +51,27 @@ static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *
 	       (unsigned)(point[1].causes - point->causes));
 	for (i = 0; i <= TW_STANDARDS; i++)
 		printf("\t%" PRId64, times[i][p]);
-	printf("\t%s\t%s\n", tw_pool_text(&r->texts, label->track, NULL),
-	       tw_pool_text(&r->texts, label->name, NULL));
+	printf("\t%s\t%s\t%" PRId64 "\t%d\n", tw_pool_text(&r->texts, label->track, NULL),
+	       tw_pool_text(&r->texts, label->name, NULL), slack[p] == TW_NO_SLACK ? -1 : slack[p],
+	       tw_is_gpu_point(point) && tw_in_window(path, r, (p - r->first) / 2));
+}
+
+static void print_causes(const struct tw_path *path)
+{
+	uint32_t p, cause;
+
+	for (p = 0; p < path->point_count; p++)
+		for (cause = path->points[p].causes; cause < path->points[p + 1].causes; cause++)
+			if (path->from[cause] != TW_NO_POINT)
+				printf("= %u %u %c %" PRId64 "\n", p, path->from[cause],
+				       codes[tw_path_code(path, cause)],
+				       tw_path_delay(path, p, cause));
 }
 
 static int print(const struct tw_path *path)
 {
-	int64_t *times[TW_STANDARDS + 1] = { 0 };
-	int status = replay_all(path, times), i;
+	int64_t *times[TW_STANDARDS + 1] = { 0 }, *slack = tw_path_times(path);
+	int status = slack ? replay_all(path, times) : -1, i;
 	uint32_t p;
 
 	for (i = 0; i <= TW_STANDARDS && !status; i++)
@@ -61,8 +81,12 @@ static int print(const struct tw_path *path)
 	       " cut %" PRIu64 "\n",
 	       path->notes.skewed, path->notes.incomplete, path->notes.not_matched,
 	       path->notes.cut);
+	if (!status)
+		tw_slack_find(path, times[0], slack);
 	for (p = 0; p < path->first_hub && !status; p++)
-		print_point(path, p, times);
+		print_point(path, p, times, slack);
+	if (slack)
+		tw_path_times_free(path, slack);
 	for (i = 0; i <= TW_STANDARDS; i++)
 		if (times[i])
 			tw_path_times_free(path, times[i]);
@@ -99,12 +123,16 @@ int main(int argc, char **argv)
 {
 	struct trawl_error err = { 0 };
 	struct tw_path *path = NULL;
-	int status =
-		argc > 1 ? read_path(&path, (const char *const *)argv + 1, (size_t)argc - 1, &err) :
-			   -1;
+	bool causes = argc > 1 && !strcmp(argv[1], "--causes");
+	int first = 1 + causes;
+	int status = argc > first ? read_path(&path, (const char *const *)argv + first,
+					      (size_t)(argc - first), &err) :
+				    -1;
 
 	if (!status) {
 		status = print(path);
+		if (causes)
+			print_causes(path);
 		tw_path_free(path);
 	}
 	if (status)

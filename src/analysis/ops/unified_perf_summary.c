@@ -7,6 +7,7 @@
 #include "analysis/launches/exposed.h"
 #include "analysis/ops/op_key.h"
 #include "analysis/ops/op_rows.h"
+#include "analysis/ops/op_work.h"
 #include "base/alloc.h"
 #include "data/limits.h"
 #include "model/roofline.h"
@@ -162,8 +163,6 @@ struct walk {
 	const struct tw_modelled *m;
 	struct tw_op_keys keys;
 	struct tw_op_rows rows;
-	uint8_t *launches;     /* by host node: it launches GPU work itself */
-	uint32_t *sole;	       /* by pair: the only operation, see sole_operation(); 0: not asked */
 	uint8_t *counted;      /* by GPU event: it is in a row */
 	struct tw_groups rest; /* struct rest, with the category as its value */
 	struct tw_str text;
@@ -187,8 +186,9 @@ static const char *row_category(const struct walk *w, uint64_t node)
 }
 
 /* A row of the node with all GPU events under it. */
-static void collect_row(struct walk *w, uint64_t node, uint32_t work, const char *category)
+static void collect_row(void *context, uint64_t node, uint32_t work, const char *category)
 {
+	struct walk *w = context;
 	uint64_t count, i, event = w->d->host.event[node];
 	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
 
@@ -200,123 +200,7 @@ static void collect_row(struct walk *w, uint64_t node, uint32_t work, const char
 				    category ? category : row_category(w, node)));
 }
 
-/* ---- which operations make rows. Source: TraceLens' unified table */
-
-static bool is_named(const struct walk *w, uint64_t node, const char *name)
-{
-	const struct trawl_trace *trace = w->d->trace;
-
-	return !strcmp(trace->texts.entries[trace->events.name[w->d->host.event[node]]].ptr, name);
-}
-
-/*
- * The operation with GPU work under a call of the autograd engine that has the name which the
- * engine's call tells, "...: NAME"; TW_NONE unless there is exactly one.
- */
-static uint64_t sole_operation(struct walk *w, uint32_t pair)
-{
-	uint64_t engine = w->d->autograd.pairs[pair].backward;
-	const struct trawl_trace *trace = w->d->trace;
-	const char *name = trace->texts.entries[trace->events.name[w->d->host.event[engine]]].ptr;
-	uint64_t node, found = TW_NONE;
-
-	if (w->sole[pair])
-		return w->sole[pair];
-	name = strstr(name, ": ");
-	for (node = engine + 1; node < w->m->end[engine]; node++) {
-		if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP ||
-		    !tw_gpu_count_under(w->m, node) || (name && !is_named(w, node, name + 2)))
-			continue;
-		if (found != TW_NONE) {
-			found = TW_NONE;
-			break;
-		}
-		found = node;
-	}
-	w->sole[pair] = found;
-	return found;
-}
-
-/* The work of the backward pass that the node alone carries out; TW_NO_GROUP: not known. */
-static uint32_t sole_backward(struct walk *w, uint64_t node)
-{
-	uint64_t operation = node, sole;
-	unsigned level;
-
-	for (level = 0; level < TW_LEVELS_TO_PAIR; level++) {
-		uint32_t pair, work;
-
-		node = w->d->host.parent[node];
-		if (node == TW_NONE)
-			return TW_NO_GROUP;
-		pair = tw_pair_at(w->m, node);
-		if (pair == TW_NO_GROUP)
-			continue;
-		work = w->m->backward_work[pair];
-		if (work == TW_NO_GROUP || !w->m->works[work].model->backward_category)
-			return TW_NO_GROUP;
-		/* A sibling of that one, or a node below it, is not a backward pass. */
-		sole = sole_operation(w, pair);
-		return sole != TW_NONE && operation <= sole && sole < w->m->end[operation] ?
-			       work :
-			       TW_NO_GROUP;
-	}
-	return TW_NO_GROUP;
-}
-
-static bool has_communication(const struct walk *w, uint64_t node)
-{
-	uint64_t count, i;
-	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
-
-	for (i = 0; i < count; i++)
-		if (w->d->gpu.bucket[gpu[i]] == TW_COMMUNICATION)
-			return true;
-	return false;
-}
-
-static bool is_known(const struct walk *w, uint32_t work)
-{
-	return work != TW_NO_GROUP && !w->m->works[work].reason;
-}
-
-/* Whether a call with GPU work below the node has figures. */
-static bool has_known_parts(const struct walk *w, uint64_t node)
-{
-	uint64_t i;
-
-	for (i = node + 1; i < w->m->end[node]; i++)
-		if (is_known(w, tw_work_at(w->m, i)) && tw_gpu_count_under(w->m, i))
-			return true;
-	return false;
-}
-
-/* The node after what a node settles. */
-static uint64_t visit(struct walk *w, uint64_t node)
-{
-	uint64_t end = w->m->end[node];
-	uint32_t work = tw_work_at(w->m, node), backward;
-
-	if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP || !tw_gpu_count_under(w->m, node))
-		return end;
-	/* A call whose arguments say nothing gives way to its parts, if theirs do. */
-	if (is_known(w, work) || (work != TW_NO_GROUP && !has_known_parts(w, node))) {
-		collect_row(w, node, work, NULL);
-		return end;
-	}
-	if (tw_is_above_modelled(w->m, node))
-		return node + 1;
-	backward = sole_backward(w, node);
-	if (backward != TW_NO_GROUP) {
-		collect_row(w, node, backward, w->m->works[backward].model->backward_category);
-		return end;
-	}
-	if (!w->launches[node])
-		return node + 1;
-	if (!has_communication(w, node))
-		collect_row(w, node, tw_work_by(w->m, node, true), NULL);
-	return end;
-}
+/* ---- kernels that no operation has a row of */
 
 /*
  * The work of an operation whose parts have rows of their own, for its only kernel that no row has
@@ -382,23 +266,6 @@ static void collect_rest(struct walk *w)
 			       tw_op_key_of(&w->keys, node, rest.kernel,
 					    category_of_rest(w, &rest, g)));
 	}
-}
-
-static void collect_all(struct walk *w)
-{
-	uint64_t node, g;
-
-	for (g = 0; g < w->d->gpu.count; g++) {
-		uint64_t op = w->d->gpu.launch[g] == TW_NONE ?
-				      TW_NONE :
-				      tw_launching_op(w->d, w->d->gpu.launch[g], false);
-
-		if (op != TW_NONE)
-			w->launches[op] = 1;
-	}
-	for (node = 0; node < w->d->host.count;)
-		node = visit(w, node);
-	collect_rest(w);
 }
 
 /* ---- filling the table */
@@ -625,12 +492,11 @@ static int collect_rows(struct walk *w)
 	tw_op_rows_init(&w->rows, w->in);
 	tw_str_init(&w->text, a);
 	tw_groups_init_values(&w->rest, sizeof(struct rest), sizeof(const char *), a);
-	w->launches = tw_alloc_array(a, d->host.count + 1, 1);
-	w->sole = tw_alloc_array(a, d->autograd.count + 1, sizeof(*w->sole));
 	w->counted = tw_alloc_array(a, d->gpu.count + 1, 1);
-	if (tw_op_keys_init(&w->keys, w->in) || !w->launches || !w->sole || !w->counted)
+	if (tw_op_keys_init(&w->keys, w->in) || !w->counted ||
+	    tw_op_work_visit(d, w->m, collect_row, w, a))
 		return -1;
-	collect_all(w);
+	collect_rest(w);
 	return tw_op_keys_failed(&w->keys) || w->rest.failed ||
 			       tw_op_rows_group(&w->rows, w->keys.groups.count) ?
 		       -1 :

@@ -185,3 +185,9 @@
 
 /* % of the platform's peak: what convolutions reach: the target of findings */
 #define TW_LIMIT_TARGET_CONVOLUTION_PERCENT 65
+
+/* ns: a longer stretch of a host thread outside of operators is a pause on the critical path */
+#define TW_LIMIT_PATH_PAUSE_NS 5000000
+
+/* % of the roofline: scenarios of `trawl path` have operators at this share of their roofline */
+#define TW_LIMIT_PATH_ROOFLINE_PERCENT 80

@@ -5,6 +5,7 @@
 #include "job/set/job_notes.h"
 #include "job/sums/sums.h"
 #include "job/transport/gather.h"
+#include "path/job_path.h"
 
 void trawl_job_options_init(struct trawl_job_options *options)
 {
@@ -34,9 +35,12 @@ static int begin(struct reading *r, const struct trawl_job_options *given, struc
 		.gpus_per_node = o->gpus_per_node,
 		.block_size = o->block_size,
 		.report = o->report,
+		.pass_attached = o->dependencies ? tw_path_pass : NULL,
 		.progress = o->progress,
 		.progress_context = o->progress_context,
-		.attach = o->findings ? tw_diagnose_attach : NULL,
+		.attach = o->findings	  ? tw_diagnose_attach :
+			  o->dependencies ? tw_path_attach :
+					    NULL,
 	};
 	if (o->collectives_only)
 		return 0;
@@ -63,6 +67,7 @@ static int check(struct trawl_job *job, const struct reading *r, struct trawl_er
 		.quiet = !o->note,
 		.as_ranks = o->as_ranks,
 		.all_groups = true,
+		.ranks_chosen = o->ranks_chosen,
 		.steps_chosen = o->report && (o->report->step_first >= 0 || o->report->range),
 	};
 	struct tw_str notes;

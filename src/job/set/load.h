@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+struct tw_wire;
+
 struct tw_load_options {
 	unsigned threads;   /* 0: one a core */
 	int64_t max_memory; /* bytes for traces that are held at once; 0: half of what there is */
@@ -31,6 +33,8 @@ struct tw_load_options {
 	 * what frees it. 0 or TRAWL_ENOMEM.
 	 */
 	int (*attach)(struct tw_rank *rank, const struct trawl_report *report);
+	/* Passes rank->attached between processes; NULL: nothing is. */
+	void (*pass_attached)(struct tw_wire *wire, struct tw_rank *rank);
 	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_done, int64_t bytes);
 	void *progress_context;

@@ -67,6 +67,11 @@ static void post_ranks(void *context, uint32_t place, struct tw_file_ranks file)
 	for (i = 0; i < file.count && !file.status; i++) {
 		file.ranks[i].file = r->work.numbers[place];
 		tw_rank_pack(&file.ranks[i], &letter);
+		if (r->options.pass_attached) {
+			wire = tw_wire_to(&letter);
+			r->options.pass_attached(&wire, &file.ranks[i]);
+			letter.failed |= wire.status != 0;
+		}
 	}
 	letter.failed |= file.status != 0;
 	tw_ranks_free(file.ranks, file.count, r->work.allocator);
@@ -196,6 +201,8 @@ static int take_ranks(void *context, size_t file, struct tw_wire *in)
 	tw_wire_list(in, &ranks.ranks, &ranks.count, sizeof(*ranks.ranks), RANK_BYTES, a);
 	for (i = 0; i < ranks.count && !in->status; i++) {
 		tw_rank_unpack(&ranks.ranks[i], in, a);
+		if (!in->status && g->options->pass_attached)
+			g->options->pass_attached(in, &ranks.ranks[i]);
 		if (in->status || ranks.ranks[i].file != file)
 			tw_wire_fail(in, TRAWL_EFORMAT);
 		else

@@ -61,26 +61,6 @@ static const struct tw_wire_field rank_fields[] = {
 	FIELD(message),
 };
 
-static void pass_texts(struct tw_wire *wire)
-{
-	struct tw_pool *texts = wire->texts;
-	size_t count = tw_wire_count(wire, texts->count - 1, 1), len = 0;
-	uint32_t id;
-
-	for (id = 1; id <= count && !wire->status; id++) {
-		const char *text = wire->out ? tw_pool_text(texts, id, &len) : NULL;
-		uint32_t kept;
-
-		text = tw_wire_text(wire, text, &len);
-		if (wire->out || wire->status)
-			continue;
-		kept = tw_pool_intern(texts, text, len);
-		/* 0: out of memory; another one: twice there. */
-		if (kept != id)
-			tw_wire_fail(wire, kept ? TRAWL_EFORMAT : TRAWL_ENOMEM);
-	}
-}
-
 static void pass_sketch(struct tw_wire *wire, struct tw_sketch *sketch)
 {
 	uint32_t i;
@@ -220,7 +200,7 @@ static void pass_rank(struct tw_wire *wire, struct tw_rank *rank)
 {
 	wire->texts = &rank->texts;
 	tw_wire_same(wire, FORMAT);
-	pass_texts(wire);
+	tw_wire_pool(wire);
 	TW_WIRE_FIELDS(wire, rank, rank_fields);
 	pass_sketch(wire, &rank->who.names);
 	pass_sketch(wire, &rank->who.groups);

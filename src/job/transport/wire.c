@@ -180,3 +180,23 @@ void tw_wire_fields(struct tw_wire *wire, void *object, const struct tw_wire_fie
 	for (i = 0; i < count; i++)
 		pass_field(wire, (char *)object + fields[i].offset, &fields[i]);
 }
+
+void tw_wire_pool(struct tw_wire *wire)
+{
+	struct tw_pool *texts = wire->texts;
+	size_t count = tw_wire_count(wire, texts->count - 1, 1), len = 0;
+	uint32_t id;
+
+	for (id = 1; id <= count && !wire->status; id++) {
+		const char *text = wire->out ? tw_pool_text(texts, id, &len) : NULL;
+		uint32_t kept;
+
+		text = tw_wire_text(wire, text, &len);
+		if (wire->out || wire->status)
+			continue;
+		kept = tw_pool_intern(texts, text, len);
+		/* 0: out of memory; another one: twice there. */
+		if (kept != id)
+			tw_wire_fail(wire, kept ? TRAWL_EFORMAT : TRAWL_ENOMEM);
+	}
+}

@@ -47,6 +47,9 @@ const char *tw_wire_text(struct tw_wire *wire, const char *text, size_t *len);
 /* Something that both sides have to have: the name of a format, a version. */
 void tw_wire_same(struct tw_wire *wire, const char *text);
 
+/* All texts of wire->texts, in which nothing is yet where they are read: ids stay. */
+void tw_wire_pool(struct tw_wire *wire);
+
 /* A list of items with its count in front: allocated, and all zero, where it is read. */
 void tw_wire_list(struct tw_wire *wire, void *list, size_t *count, size_t item_size, size_t each,
 		  const struct trawl_allocator *allocator);

@@ -1,0 +1,465 @@
+#include "path/scenarios.h"
+
+#include "base/alloc.h"
+#include "base/sort.h"
+#include "data/limits.h"
+#include "os/thread.h"
+#include "path/critical.h"
+#include "path/selection.h"
+#include "path/standard.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Operators whose gain is replayed, and those that are tried at a share of their roofline. */
+enum { OPS_REPLAYED = 10, OPS_FASTER = 10 };
+
+static const char *keep(struct tw_scenarios *s, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *kept = tw_alloc(s->allocator, size);
+
+	if (kept)
+		memcpy(kept, text, size);
+	return kept;
+}
+
+static int add(struct tw_scenarios *s, const struct tw_what_if *what)
+{
+	return TW_LIST_ADD(&s->list, what, s->allocator) ? 0 : TRAWL_ENOMEM;
+}
+
+/* ---- bounds */
+
+static void set_standard(struct tw_scenario *s, const struct tw_what_if *w)
+{
+	tw_standard_set(s, (enum tw_standard)w->number);
+}
+
+/* Communication whose other ranks are not there. */
+static bool is_lone(const struct tw_path_point *p)
+{
+	return tw_is_gpu_point(p) && tw_is_end(p) &&
+	       (p->flags & (TW_POINT_COMMUNICATION | TW_POINT_MATCHED)) == TW_POINT_COMMUNICATION;
+}
+
+static int64_t lone_free(const struct tw_path *path, uint32_t point, uint32_t cause,
+			 int64_t delay_ns, const void *context)
+{
+	(void)cause;
+	(void)context;
+	return is_lone(&path->points[point]) ? 0 : delay_ns;
+}
+
+static void set_lone_free(struct tw_scenario *s, const struct tw_what_if *w)
+{
+	(void)w;
+	s->rule = lone_free;
+}
+
+static bool has_lone(const struct tw_path *path)
+{
+	uint32_t p;
+
+	for (p = 0; p < path->first_hub; p++)
+		if (is_lone(&path->points[p]))
+			return true;
+	return false;
+}
+
+static int add_bounds(struct tw_scenarios *s)
+{
+	const struct tw_what_if lone = {
+		.name = "unmatched_free",
+		.kind = "bound",
+		.note = "communication whose other ranks have no trace takes no time: its waiting and "
+			"transfer are not known apart",
+		.set = set_lone_free,
+	};
+	int status = 0;
+	uint32_t i;
+
+	for (i = 0; i < TW_STANDARDS && !status; i++)
+		status = add(s,
+			     &(struct tw_what_if){ .name = tw_standard_name((enum tw_standard)i),
+						   .kind = "bound",
+						   .note = tw_standard_meaning((enum tw_standard)i),
+						   .set = set_standard,
+						   .number = i });
+	return !status && has_lone(s->path) ? add(s, &lone) : status;
+}
+
+/* ---- ranks */
+
+static void set_all_median(struct tw_scenario *s, const struct tw_what_if *w)
+{
+	tw_scenario_as_median(s, w->context, UINT32_MAX);
+}
+
+static void set_as_next(struct tw_scenario *s, const struct tw_what_if *w)
+{
+	tw_scenario_as_next(s, w->context, w->number);
+}
+
+static int add_stragglers(struct tw_scenarios *s)
+{
+	struct tw_what_if median = { .name = "ranks_as_median",
+				     .kind = "straggler",
+				     .note = "each rank computes as the median rank",
+				     .set = set_all_median,
+				     .context = &s->places };
+	struct tw_what_if next = { .name = "slowest_as_next",
+				   .kind = "straggler",
+				   .set = set_as_next,
+				   .context = &s->places };
+	const struct tw_path_rank *ranks = s->path->ranks;
+
+	if (s->path->rank_count < 2)
+		return 0;
+	if (tw_places_find(&s->places, s->path, s->allocator))
+		return TRAWL_ENOMEM;
+	next.number = s->places.order[0];
+	tw_str_clear(&s->text);
+	tw_str_addf(&s->text, "rank %lld computes as rank %lld",
+		    (long long)ranks[s->places.order[0]].rank,
+		    (long long)ranks[s->places.order[1]].rank);
+	next.note = s->text.failed ? NULL : keep(s, s->text.ptr);
+	return !next.note || add(s, &median) || add(s, &next) ? TRAWL_ENOMEM : 0;
+}
+
+/* ---- operators */
+
+static bool is_of(const struct tw_what_if *w, uint32_t op)
+{
+	const struct tw_scenarios *s = w->context;
+	size_t i;
+
+	for (i = 0; w->number == TW_NO_GROUP && i < s->fastest.count; i++)
+		if (s->fastest.at[i] == op)
+			return true;
+	return w->number == op && op != TW_NO_GROUP;
+}
+
+/* Number TW_NO_GROUP: all of those with the most headroom. */
+static void set_fast(struct tw_scenario *s, const struct tw_what_if *w)
+{
+	const struct tw_scenarios *of = w->context;
+	uint32_t i, g;
+
+	for (i = 0; i < s->path->rank_count; i++) {
+		const struct tw_path_rank *r = &s->path->ranks[i];
+
+		for (g = 0; g < r->gpu_count; g++)
+			if (r->target_ns[g] && is_of(w, tw_path_op_of(of->ops, tw_gpu_end(r, g))))
+				tw_scenario_duration(s, r, g, r->target_ns[g]);
+	}
+}
+
+static void set_faster(struct tw_scenario *s, const struct tw_what_if *w)
+{
+	const struct tw_scenarios *of = w->context;
+	uint32_t i, g;
+
+	for (i = 0; i < s->path->rank_count; i++) {
+		const struct tw_path_rank *r = &s->path->ranks[i];
+
+		for (g = 0; g < r->gpu_count; g++)
+			if (is_of(w, tw_path_op_of(of->ops, tw_gpu_end(r, g))))
+				tw_scenario_scale(s, r, g, 0.9);
+	}
+}
+
+static uint64_t headroom_key(const void *sums, uint32_t number)
+{
+	return ~tw_sort_key(((const struct tw_path_op_sums *)sums)[number].headroom_ns);
+}
+
+static const char *fast_name(struct tw_scenarios *s, const struct tw_path_op_sums *sums)
+{
+	const char *shapes = tw_path_op_shapes(s->ops, sums->op);
+
+	tw_str_clear(&s->text);
+	tw_str_addf(&s->text, "roofline: %s %s", tw_path_op_name(s->ops, sums->op),
+		    shapes ? shapes : "");
+	return s->text.failed ? NULL : keep(s, s->text.ptr);
+}
+
+static const char *fast_note(struct tw_scenarios *s, const struct tw_path_op_sums *sums)
+{
+	tw_str_clear(&s->text);
+	tw_str_add_cstr(&s->text, "at " TW_LIMIT_TEXT(TW_LIMIT_PATH_ROOFLINE_PERCENT) " %: ");
+	tw_str_add_decimal_fixed(&s->text, sums->total_ns, 6, 3);
+	tw_str_add_cstr(&s->text, " -> ");
+	tw_str_add_decimal_fixed(&s->text, sums->total_ns - sums->headroom_ns, 6, 3);
+	tw_str_add_cstr(&s->text, " ms of GPU time");
+	return s->text.failed ? NULL : keep(s, s->text.ptr);
+}
+
+static int add_rooflines(struct tw_scenarios *s, const struct tw_path_op_sums *sums)
+{
+	struct tw_what_if all = { .name = "roofline: all of these",
+				  .kind = "roofline",
+				  .note = "at " TW_LIMIT_TEXT(TW_LIMIT_PATH_ROOFLINE_PERCENT) " %",
+				  .set = set_fast,
+				  .context = s,
+				  .number = TW_NO_GROUP };
+	uint32_t n = s->ops->groups.count, i;
+	uint32_t *order = tw_alloc_array(s->allocator, (size_t)n + 1, sizeof(*order));
+
+	if (!order)
+		return TRAWL_ENOMEM;
+	for (i = 0; i < n; i++)
+		order[i] = i;
+	if (tw_sort(order, n, headroom_key, sums, s->allocator))
+		return TRAWL_ENOMEM;
+	for (i = 0; i < n && i < OPS_FASTER && sums[order[i]].headroom_ns > 0; i++) {
+		const struct tw_path_op_sums *sum = &sums[order[i]];
+		struct tw_what_if one = { .name = fast_name(s, sum),
+					  .kind = "roofline",
+					  .note = fast_note(s, sum),
+					  .set = set_fast,
+					  .context = s,
+					  .number = sum->op };
+
+		if (!one.name || !one.note || !TW_LIST_ADD(&s->fastest, &sum->op, s->allocator) ||
+		    add(s, &one))
+			return TRAWL_ENOMEM;
+	}
+	return i > 1 ? add(s, &all) : 0;
+}
+
+static int add_faster(struct tw_scenarios *s, const struct tw_path_op_sums *sums)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->ops->groups.count && i < OPS_REPLAYED && sums[i].path_ns > 0; i++)
+		if (add(s, &(struct tw_what_if){ .set = set_faster,
+						 .context = s,
+						 .number = sums[i].op,
+						 .quick = true }))
+			return TRAWL_ENOMEM;
+	return 0;
+}
+
+/* ---- what is asked for */
+
+static uint32_t rank_index(const struct tw_path *path, int64_t rank)
+{
+	uint32_t i;
+
+	for (i = 0; i < path->rank_count && path->ranks[i].rank != rank; i++)
+		;
+	return i;
+}
+
+/* Transfers of collectives take what their bytes need at the bandwidth. */
+static uint64_t set_bandwidth(struct tw_scenario *s, double gb_per_s)
+{
+	const struct tw_path *path = s->path;
+	uint64_t count = 0;
+	uint32_t p;
+
+	for (p = 0; p < path->first_hub; p++) {
+		uint32_t cause = path->points[p].causes, hub = path->from[cause];
+
+		if (!tw_is_gpu_point(&path->points[p]) || !tw_is_end(&path->points[p]) ||
+		    hub == TW_NO_POINT || hub < path->first_hub ||
+		    !isfinite(path->bus_bytes[hub - path->first_hub]))
+			continue;
+		count++;
+		tw_scenario_set(s, p, cause,
+				tw_whole_ns(path->bus_bytes[hub - path->first_hub] /
+					    (gb_per_s * (1 << 30)) * 1e9));
+	}
+	return count;
+}
+
+/* How many pieces of work and ranges it is about. */
+static uint64_t apply(struct tw_scenario *s, const struct tw_scenarios *of,
+		      const struct trawl_path_change *change)
+{
+	uint32_t rank = rank_index(s->path, change->rank);
+
+	switch (change->kind) {
+	case TRAWL_PATH_RANK_AS_MEDIAN:
+	case TRAWL_PATH_RANK_AS_NEXT:
+		if (rank == s->path->rank_count || s->path->rank_count < 2)
+			return 0;
+		if (change->kind == TRAWL_PATH_RANK_AS_MEDIAN)
+			tw_scenario_as_median(s, &of->places, rank);
+		else
+			tw_scenario_as_next(s, &of->places, rank);
+		return 1;
+	case TRAWL_PATH_BUS_BANDWIDTH:
+		return set_bandwidth(s, change->factor);
+	default:
+		return tw_selection_apply(s, change->selection, change->kind, change->factor);
+	}
+}
+
+static void set_asked(struct tw_scenario *s, const struct tw_what_if *w)
+{
+	const struct tw_scenarios *of = w->context;
+	size_t i;
+
+	for (i = 0; i < of->change_count; i++)
+		apply(s, of, &of->changes[i]);
+}
+
+static void describe(struct tw_str *out, const struct trawl_path_change *c, uint64_t count)
+{
+	if (out->len)
+		tw_str_add_cstr(out, "; ");
+	if (c->kind == TRAWL_PATH_RANK_AS_MEDIAN || c->kind == TRAWL_PATH_RANK_AS_NEXT) {
+		tw_str_addf(out, "rank %lld as %s", (long long)c->rank,
+			    c->kind == TRAWL_PATH_RANK_AS_NEXT ? "the next slower rank" :
+								 "the median rank");
+		return;
+	}
+	if (c->kind == TRAWL_PATH_BUS_BANDWIDTH) {
+		tw_str_add_cstr(out, "bus bandwidth ");
+		tw_str_add_real(out, c->factor);
+		tw_str_add_cstr(out, " GB/s");
+	} else {
+		tw_str_add_cstr(out, c->selection);
+		if (c->kind == TRAWL_PATH_REMOVE)
+			tw_str_add_cstr(out, " gone");
+		else
+			tw_str_add_cstr(out, " x "), tw_str_add_real(out, c->factor);
+	}
+	tw_str_addf(out, " (%llu)", (unsigned long long)count);
+}
+
+/* Each change alone, to see what it selects. */
+static int check(struct tw_scenarios *of, const struct trawl_path_change *c,
+		 struct trawl_error *err)
+{
+	bool selects = c->kind == TRAWL_PATH_SCALE || c->kind == TRAWL_PATH_REMOVE;
+	struct tw_scenario s;
+	uint64_t count;
+
+	if (selects && tw_selection_check(c->selection, err))
+		return TRAWL_EUSAGE;
+	tw_scenario_init(&s, of->path, of->allocator);
+	count = apply(&s, of, c);
+	tw_scenario_release(&s);
+	if (s.failed)
+		return TRAWL_ENOMEM;
+	if (!count && c->kind == TRAWL_PATH_BUS_BANDWIDTH)
+		return trawl_error_set(err, TRAWL_EUSAGE,
+				       "no collective of several ranks with a known size");
+	if (!count && selects)
+		return trawl_error_set(err, TRAWL_EUSAGE, "nothing is selected by '%.200s'",
+				       c->selection);
+	if (!count)
+		return trawl_error_set(err, TRAWL_EUSAGE, "no other rank beside a rank %lld",
+				       (long long)c->rank);
+	describe(&of->text, c, count);
+	return 0;
+}
+
+static int add_asked(struct tw_scenarios *s, struct trawl_error *err)
+{
+	struct tw_what_if w = { .name = "asked", .kind = "asked", .set = set_asked, .context = s };
+	int status = 0;
+	size_t i;
+
+	tw_str_clear(&s->text);
+	for (i = 0; i < s->change_count && !status; i++)
+		status = check(s, &s->changes[i], err);
+	if (status || !s->change_count)
+		return status;
+	w.note = s->text.failed ? NULL : keep(s, s->text.ptr);
+	return w.note ? add(s, &w) : TRAWL_ENOMEM;
+}
+
+/* ---- all of them */
+
+int tw_scenarios_list(struct tw_scenarios *s, const struct tw_path_op_sums *sums,
+		      struct trawl_error *err)
+{
+	int status;
+
+	tw_str_init(&s->text, s->allocator);
+	status = add_bounds(s);
+	if (!status)
+		status = add_stragglers(s);
+	if (!status)
+		status = add_rooflines(s, sums);
+	if (!status)
+		status = add_asked(s, err);
+	if (!status)
+		status = add_faster(s, sums);
+	return status == TRAWL_ENOMEM ? tw_no_memory(err) : status;
+}
+
+void tw_scenarios_release(struct tw_scenarios *s)
+{
+	if (s->places.path)
+		tw_places_release(&s->places);
+}
+
+/* ---- what comes of them */
+
+struct run {
+	struct tw_what_if *list;
+	const struct tw_path *path;
+	const struct trawl_allocator *allocator;
+	int *status; /* by scenario */
+};
+
+/* Of times of all points; replay sets each. */
+static size_t bytes_of(const struct tw_path *path)
+{
+	return ((size_t)path->point_count + 1) * sizeof(int64_t);
+}
+
+static void measure(struct tw_what_if *w, const struct tw_path *path, const struct tw_scenario *s,
+		    const int64_t *times)
+{
+	w->after_ns = tw_window_ns(path, times);
+	if (w->quick)
+		return;
+	w->step_after_ns = tw_step_ns(path, times);
+	w->path_ns = w->after_ns;
+	w->inferred_ns = tw_critical_inferred_ns(path, s, times);
+}
+
+static void run_one(void *context, size_t i)
+{
+	struct run *run = context;
+	const struct tw_path *path = run->path;
+	struct tw_what_if *w = &run->list[i];
+	int64_t *times = tw_alloc(run->allocator, bytes_of(path));
+	struct tw_scenario s;
+
+	tw_scenario_init(&s, path, run->allocator);
+	w->set(&s, w);
+	run->status[i] = TRAWL_ENOMEM;
+	if (times && !s.failed && !tw_path_replay(path, &s, times)) {
+		measure(w, path, &s, times);
+		run->status[i] = 0;
+	}
+	tw_scenario_release(&s);
+	tw_free(run->allocator, times, bytes_of(path));
+}
+
+int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path,
+		   const int64_t *recorded, unsigned threads, const struct trawl_allocator *a)
+{
+	int *status = tw_alloc_array(a, count + 1, sizeof(*status)), failed = 0;
+	struct run run = { list, path, a, status };
+	size_t i;
+
+	if (!status)
+		return TRAWL_ENOMEM;
+	for (i = 0; i < count; i++) {
+		list[i].before_ns = i ? list[0].before_ns : tw_window_ns(path, recorded);
+		list[i].step_before_ns = i ? list[0].step_before_ns : tw_step_ns(path, recorded);
+	}
+	tw_parallel(threads ? threads : tw_thread_count(), count, run_one, &run);
+	for (i = 0; i < count && !failed; i++)
+		failed = status[i];
+	tw_free(a, status, (count + 1) * sizeof(*status));
+	return failed;
+}
