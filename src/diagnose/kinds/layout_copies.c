@@ -1,11 +1,11 @@
-/* GPU work under aten::contiguous or aten::clone.  Without: it is gone, and the operator's host time. */
+/* GPU work under aten::contiguous or aten::clone.  Without: it is gone, and the operator's host time, once. */
 #include "diagnose/kinds.h"
 
 #include <string.h>
 
 static void look_at_layouts(struct tw_look *look)
 {
-	uint32_t i, k, at, op;
+	uint32_t i, k, at, op, last = TW_NONE;
 
 	for (i = 0; i < look->leaf_count && !look->failed; i++) {
 		struct tw_leaf *leaf = &look->leaves[i];
@@ -16,11 +16,15 @@ static void look_at_layouts(struct tw_look *look)
 				op = at;
 		if (op == TW_NONE || leaf->taken)
 			continue;
+
+		leaf->taken = true;
 		for (k = 0; k < leaf->count; k++)
 			tw_claim_remove(look, TW_KIND_layout_copies,
 					look->leaf_gpu[leaf->first + k]);
-		tw_claim_host(look, TW_KIND_layout_copies, tw_look_track(look, op),
-			      tw_look_start(look, op), tw_look_end(look, op), 0);
+		if (op != last)
+			tw_claim_host(look, TW_KIND_layout_copies, tw_look_track(look, op),
+				      tw_look_start(look, op), tw_look_end(look, op), 0);
+		last = op;
 		tw_claim_spot(look, TW_KIND_layout_copies, look->d->host.event[op], TW_NONE,
 			      leaf->gpu_ns);
 	}

@@ -5,15 +5,12 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "analysis/groups.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>
-
-/* Less is chance. */
-#define COMPUTES_LONGER 1.002
-#define HOST_LONGER 1.1
-#define HOST_LEAST_NS 1000000
 
 struct total {
 	uint32_t rank;
@@ -142,7 +139,7 @@ static uint64_t compute_as_next(struct tw_diagnosis *d, struct tw_scenario *s,
 
 static bool is_longer(const struct total *a, const struct total *b)
 {
-	return (double)a->ns >= COMPUTES_LONGER * (double)b->ns;
+	return (double)a->ns * 1000 >= TW_LIMIT_STRAGGLER_COMPUTING_PERMILLE * (double)b->ns;
 }
 
 /* Two that are nearly equal, and both longer than the others: what both together gain. */
@@ -328,6 +325,12 @@ static void cut_batches(struct tw_scenario *s, const struct tw_path_rank *r)
 				tw_scenario_cut(s, p, cause);
 }
 
+static bool is_longer_host(const struct total *a, const struct total *b)
+{
+	return (double)a->ns * 100 >= TW_LIMIT_STRAGGLER_HOST_PERCENT * (double)b->ns +
+					      TW_LIMIT_STRAGGLER_HOST_LEAST_US * 1e5;
+}
+
 static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
 {
 	struct total *order;
@@ -336,7 +339,7 @@ static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 	if (!have_collectives(d))
 		return false;
 	order = totals_of(d, host_ns);
-	if (order && (double)order[0].ns >= HOST_LONGER * (double)order[1].ns + HOST_LEAST_NS) {
+	if (order && is_longer_host(&order[0], &order[1])) {
 		const struct tw_path_rank *r = &d->path->ranks[order[0].rank];
 		const struct tw_path_rank *as = &d->path->ranks[order[1].rank];
 

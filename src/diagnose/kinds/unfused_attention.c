@@ -5,13 +5,13 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define KIND TW_KIND_unfused_attention
-/* Source: FlashAttention-2 (Dao 2023): 5 products backward for 2 forward. */
-#define BACKWARD_TIMES 2.5
 
 static bool is_product(const struct tw_look *look, const struct tw_leaf *leaf, struct tw_gemm *gemm)
 {
@@ -126,7 +126,7 @@ static void look_at_thread(struct tw_look *look, const struct tw_leaves *leaves)
 		for (k = 0; k < n; k++)
 			add_backward(look, &leaves->at[i + k], &backward);
 		tw_claim_fusion(look, KIND, &leaves->at[i], n, ns);
-		fuse_backward(look, &backward, BACKWARD_TIMES * ns);
+		fuse_backward(look, &backward, TW_LIMIT_ATTENTION_BACKWARD_TIMES * ns);
 		i += n;
 	}
 }
