@@ -52,12 +52,11 @@ static void look_at_kind(void *context, size_t number)
 
 /* ---- all */
 
-#define SAME_NS 1000
-
 static int larger_gain_first(const void *a, const void *b)
 {
 	const struct tw_finding *const *x = a, *const *y = b;
-	double one = floor((*x)->gain_ns / SAME_NS), other = floor((*y)->gain_ns / SAME_NS);
+	double one = floor((*x)->gain_ns / TW_LIMIT_SAME_GAIN_NS),
+	       other = floor((*y)->gain_ns / TW_LIMIT_SAME_GAIN_NS);
 
 	if (one != other)
 		return one > other ? -1 : 1;
@@ -75,7 +74,7 @@ static void collect(struct work *w)
 
 	for (i = 0; i < TW_FINDING_KINDS; i++)
 		if (w->is_found[i] &&
-		    w->found[i].gain_percent * 10 >= TW_LIMIT_FINDING_TOLD_PERCENT)
+		    w->found[i].gain_percent * 10 >= TW_LIMIT_FINDING_ROW_PERMILLE)
 			list[n++] = &w->found[i];
 		else if (w->found[i].scenario.path)
 			tw_scenario_release(&w->found[i].scenario);

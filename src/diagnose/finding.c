@@ -1,6 +1,8 @@
 /* What rules say of a finding, and ask of the run: texts, places, sums, gains. */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "base/alloc.h"
 #include "base/median.h"
 #include "base/search.h"
@@ -151,7 +153,7 @@ int64_t tw_first_host_time(const struct tw_path *path, const struct tw_path_rank
 /* The median delay of a code where it binds at GPU work, 1 us where it never does. */
 int64_t tw_usual_delay(const struct tw_path *path, const struct tw_path_rank *r, enum tw_cause code)
 {
-	enum { NEVER_NS = 1000, SAMPLES = 4096 };
+	enum { SAMPLES = 4096 };
 	int64_t all[SAMPLES];
 	uint32_t g, stride = r->gpu_count / SAMPLES + 1;
 	size_t n = 0;
@@ -162,7 +164,7 @@ int64_t tw_usual_delay(const struct tw_path *path, const struct tw_path_rank *r,
 		if (cause != TW_NO_POINT && tw_path_code(path, cause) == code)
 			all[n++] = tw_path_delay(path, start, cause);
 	}
-	return n ? tw_middle_of(all, n).lower : NEVER_NS;
+	return n ? tw_middle_of(all, n).lower : TW_LIMIT_UNSEEN_GAP_NS;
 }
 
 /* How many process groups a rank receives in. */

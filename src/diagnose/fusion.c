@@ -1,12 +1,13 @@
 /* Several operators as one kernel, forward and backward. */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include <stdlib.h>
 
 void tw_claim_fusion(struct tw_look *look, enum tw_finding_kind kind, struct tw_leaf *first,
 		     uint32_t count, double ns)
 {
-	enum { TOGETHER_NS = 50000 };
 	int64_t gpu_ns = 0;
 	uint32_t i, k;
 
@@ -27,7 +28,7 @@ void tw_claim_fusion(struct tw_look *look, enum tw_finding_kind kind, struct tw_
 		int64_t start = tw_look_start(look, first[i].node);
 
 		tw_claim_host(look, kind, tw_look_track(look, first[i].node),
-			      start - before < TOGETHER_NS ? before : start,
+			      start - before < TW_LIMIT_FUSED_TOGETHER_US * 1000 ? before : start,
 			      tw_look_end(look, first[i].node), 0);
 	}
 	tw_claim_chain_spot(look, kind, first, count, gpu_ns - (int64_t)ns);

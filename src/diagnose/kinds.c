@@ -1,5 +1,7 @@
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "base/hash.h"
 
 const struct tw_kind *const tw_kind_list[TW_FINDING_KINDS] = {

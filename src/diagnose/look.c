@@ -129,10 +129,9 @@ static const struct tw_links *links_of(const struct tw_look *look)
 
 double tw_host_link(const struct tw_look *look)
 {
-	enum { CAUTIOUS_GBPS = 25 };
 	const struct tw_links *links = links_of(look);
 
-	return links ? links->host : CAUTIOUS_GBPS;
+	return links ? links->host : TW_LIMIT_HOST_LINK_GBPS;
 }
 
 double tw_node_link(const struct tw_look *look)

@@ -5,13 +5,10 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include <math.h>
 #include <string.h>
-
-/* Operators further apart have something between them. */
-#define TOGETHER_NS 100000
-/* Mean time of a kernel from which on bytes count, and not launches. */
-#define LEAST_KERNEL_NS 2000
 
 bool tw_is_pointwise(const char *op)
 {
@@ -108,7 +105,8 @@ static bool goes_on(const struct tw_look *look, const struct tw_leaf *before,
 		    const struct tw_leaf *leaf)
 {
 	return takes(leaf, before) &&
-	       tw_look_start(look, leaf->node) - tw_look_end(look, before->node) < TOGETHER_NS &&
+	       tw_look_start(look, leaf->node) - tw_look_end(look, before->node) <
+		       TW_LIMIT_CHAIN_TOGETHER_US * 1000 &&
 	       tw_caller_of(look, leaf) == tw_caller_of(look, before);
 }
 
@@ -127,7 +125,7 @@ static void end_chain(struct tw_look *look, struct tw_leaf *first, uint32_t coun
 		ns += (double)first[i].gpu_ns;
 		elements += moved(&first[i]);
 	}
-	if (count < 2 || ns <= LEAST_KERNEL_NS * (double)count || elements <= 0)
+	if (count < 2 || ns <= TW_LIMIT_CHAIN_KERNEL_NS * (double)count || elements <= 0)
 		return;
 	tw_claim_fusion(look, TW_KIND_fusible_chain, first, count,
 			ns * 2 * first[count - 1].shape->largest / elements);

@@ -5,20 +5,14 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "analysis/ops/collective_args.h"
 #include "base/alloc.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Below it latency decides, not bandwidth. */
-#define LARGE_BYTES 4e6
-#define SMALL_BYTES 1e6
-#define LATENCY_NS 10000
-/* All-to-all reaches less of a ring's bandwidth. */
-#define TO_ALL_SHARE 0.7
-enum { TOGETHER_NS = 200000, LEAST_SMALL = 4 };
 
 /* ---- sizes of the rank's collectives */
 
@@ -102,7 +96,8 @@ static void size_of(struct tw_look *look, uint32_t g, struct tw_collective_size 
 	out->bus_bytes = most * element_bytes(look->trace, &facts.args[TW_COLLECTIVE_DTYPE]) *
 			 bus_factor(kind, n);
 	if (!out->pair)
-		out->expected_gbps = tw_node_link(look) * (out->to_all ? TO_ALL_SHARE : 1);
+		out->expected_gbps =
+			tw_node_link(look) * (out->to_all ? TW_LIMIT_TO_ALL_PERCENT / 100.0 : 1);
 }
 
 void tw_collective_sizes(struct tw_look *look)
@@ -136,9 +131,10 @@ static void look_at_bandwidth(struct tw_look *look)
 		const struct tw_collective_size *c = &look->claims->collectives[i];
 		double ns = c->bus_bytes / c->expected_gbps;
 
-		if (c->expected_gbps > 0 && c->bus_bytes > LARGE_BYTES)
+		if (c->expected_gbps > 0 && c->bus_bytes > TW_LIMIT_LARGE_COLLECTIVE_BYTES)
 			claim_transfer(look, TW_KIND_low_bandwidth_collective,
-				       r->collectives[i].last, ns, ns + LATENCY_NS);
+				       r->collectives[i].last, ns,
+				       ns + TW_LIMIT_COLLECTIVE_LATENCY_NS);
 	}
 }
 
@@ -157,9 +153,11 @@ static bool is_small_after(const struct tw_look *look, uint32_t i)
 	const struct tw_collective_size *c = &look->claims->collectives[i];
 	uint32_t g = r->collectives[i].first, before = r->collectives[i - 1].first;
 
-	return c->bus_bytes > 0 && c->bus_bytes < SMALL_BYTES && c->expected_gbps > 0 &&
-	       r->queue[g] == r->queue[before] && launch_ns(look, before) != INT64_MIN &&
-	       launch_ns(look, g) - launch_ns(look, before) < TOGETHER_NS;
+	return c->bus_bytes > 0 && c->bus_bytes < TW_LIMIT_SMALL_COLLECTIVE_BYTES &&
+	       c->expected_gbps > 0 && r->queue[g] == r->queue[before] &&
+	       launch_ns(look, before) != INT64_MIN &&
+	       launch_ns(look, g) - launch_ns(look, before) <
+		       TW_LIMIT_SMALL_COLLECTIVES_TOGETHER_US * 1000;
 }
 
 static void look_at_small(struct tw_look *look)
@@ -169,7 +167,9 @@ static void look_at_small(struct tw_look *look)
 
 	for (i = 1; i < r->collective_count; i++)
 		count += is_small_after(look, i);
-	for (i = 1; i < r->collective_count && count >= LEAST_SMALL && !look->failed; i++) {
+	for (i = 1;
+	     i < r->collective_count && count >= TW_LIMIT_SMALL_COLLECTIVES_LEAST && !look->failed;
+	     i++) {
 		const struct tw_collective_size *c = &look->claims->collectives[i];
 
 		if (is_small_after(look, i))
@@ -374,7 +374,7 @@ static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 		double link_ns =
 			c->collectives[i].expected_gbps > 0 ?
 				c->collectives[i].bus_bytes / c->collectives[i].expected_gbps +
-					LATENCY_NS :
+					TW_LIMIT_COLLECTIVE_LATENCY_NS :
 				0;
 
 		if (link_ns >= ns)

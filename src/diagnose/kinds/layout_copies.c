@@ -21,14 +21,17 @@ static uint32_t copying_op(const struct tw_look *look, uint32_t node)
 	return found;
 }
 
-static void claim_copy(struct tw_look *look, struct tw_leaf *leaf, uint32_t op)
+/* The host's time of an operator is gone once, however many leaves it has: `last` is that before. */
+static void claim_copy(struct tw_look *look, struct tw_leaf *leaf, uint32_t op, uint32_t last)
 {
 	uint32_t k;
 
+	leaf->taken = true;
 	for (k = 0; k < leaf->count; k++)
 		tw_claim_remove(look, KIND, look->leaf_gpu[leaf->first + k]);
-	tw_claim_host(look, KIND, tw_look_track(look, op), tw_look_start(look, op),
-		      tw_look_end(look, op), 0);
+	if (op != last)
+		tw_claim_host(look, KIND, tw_look_track(look, op), tw_look_start(look, op),
+			      tw_look_end(look, op), 0);
 	tw_claim_spot(look, KIND, look->d->host.event[op], TW_NONE, leaf->gpu_ns);
 }
 
@@ -67,7 +70,7 @@ static void claim_transposes(struct tw_look *look, struct tw_leaf *leaf)
 
 static void look_at_layouts(struct tw_look *look)
 {
-	uint32_t i, op;
+	uint32_t i, op, last = TW_NONE;
 
 	for (i = 0; i < look->leaf_count && !look->failed; i++) {
 		struct tw_leaf *leaf = &look->leaves[i];
@@ -76,9 +79,10 @@ static void look_at_layouts(struct tw_look *look)
 			continue;
 		op = copying_op(look, leaf->node);
 		if (op != TW_NONE)
-			claim_copy(look, leaf, op);
+			claim_copy(look, leaf, op, last);
 		else if (strstr(leaf->op, "convolution"))
 			claim_transposes(look, leaf);
+		last = op != TW_NONE ? op : last;
 	}
 }
 

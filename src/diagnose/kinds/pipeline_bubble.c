@@ -5,12 +5,14 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "base/alloc.h"
 #include "base/median.h"
 
 #include <math.h>
 
-enum { TIMES = 4, LATENCY_NS = 10000, MOST_STAGES = 1024, MOST_BATCHES = 4096 };
+enum { MOST_STAGES = 1024, MOST_BATCHES = 4096 };
 
 /* A stage: computing and gaps of all microbatches, forward and backward. */
 struct stage {
@@ -203,7 +205,8 @@ static double step_with(struct pipeline *p, uint32_t times)
 		s.free = numbers + 2 * s.stages;
 		s.done[0] = numbers + 3 * s.stages;
 		s.done[1] = s.done[0] + parts;
-		s.transfer = fmax(0, p->transfer_ns - LATENCY_NS) / times + LATENCY_NS;
+		s.transfer = fmax(0, p->transfer_ns - TW_LIMIT_COLLECTIVE_LATENCY_NS) / times +
+			     TW_LIMIT_COLLECTIVE_LATENCY_NS;
 		if (times == 1)
 			s.transfer = p->transfer_ns;
 		for (i = 0; i < 2 * parts; i++)
@@ -237,7 +240,7 @@ static double share_of_bubble(struct tw_diagnosis *d, struct tw_finding *f)
 	if (measure(&p) && p.batches && p.batches <= MOST_BATCHES) {
 		p.alternates = alternates(d);
 		now = step_with(&p, 1);
-		then = step_with(&p, TIMES);
+		then = step_with(&p, TW_LIMIT_MICROBATCHES_TIMES);
 		f->changed = 1;
 		tw_add_place(f, "recv");
 		tw_evidence(f,

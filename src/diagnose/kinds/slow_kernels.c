@@ -13,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { ALIGNED_BYTES = 16, PADDED = 64 };
-
 static void claim(struct tw_look *look, enum tw_finding_kind kind, struct tw_leaf *leaf, double ns)
 {
 	uint32_t i;
@@ -51,7 +49,9 @@ static bool is_slow(const struct tw_leaf *leaf, double target_ns)
 
 static double padded(double size, double element_bytes)
 {
-	return fmod(size * element_bytes, ALIGNED_BYTES) == 0 ? size : ceil(size / PADDED) * PADDED;
+	return fmod(size * element_bytes, TW_LIMIT_GEMM_ALIGNED_BYTES) == 0 ?
+		       size :
+		       ceil(size / TW_LIMIT_GEMM_PADDED) * TW_LIMIT_GEMM_PADDED;
 }
 
 static bool is_misaligned(const struct tw_gemm *g)

@@ -5,16 +5,14 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "analysis/groups.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Less is chance. */
-#define COMPUTES_LONGER 1.002
-#define HOST_LONGER 1.1
-#define HOST_LEAST_NS 1000000
 /* As many functions, those with most time of their own, are held against the other rank's. */
 #define MOST_FUNCTIONS 50
 
@@ -145,7 +143,7 @@ static uint64_t compute_as_next(struct tw_diagnosis *d, struct tw_scenario *s,
 
 static bool is_longer(const struct total *a, const struct total *b)
 {
-	return (double)a->ns >= COMPUTES_LONGER * (double)b->ns;
+	return (double)a->ns * 1000 >= TW_LIMIT_STRAGGLER_COMPUTING_PERMILLE * (double)b->ns;
 }
 
 /* Two that are nearly equal, and both longer than the others: what both together gain. */
@@ -325,7 +323,7 @@ static const char *slow_function(const struct tw_diagnosis *d, uint32_t rank, ui
 {
 	const struct tw_claims *own = &d->claims[rank], *other = &d->claims[as];
 	const char *found = "";
-	int64_t most = HOST_LEAST_NS;
+	int64_t most = TW_LIMIT_STRAGGLER_HOST_LEAST_US * 1000;
 	size_t i, k;
 
 	for (i = 0; i < own->functions.count && i < MOST_FUNCTIONS; i++) {
@@ -355,6 +353,12 @@ static void cut_batches(struct tw_scenario *s, const struct tw_path_rank *r)
 				tw_scenario_cut(s, p, cause);
 }
 
+static bool is_longer_host(const struct total *a, const struct total *b)
+{
+	return (double)a->ns * 100 >= TW_LIMIT_STRAGGLER_HOST_PERCENT * (double)b->ns +
+					      TW_LIMIT_STRAGGLER_HOST_LEAST_US * 1e5;
+}
+
 static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
 {
 	struct total *order;
@@ -363,7 +367,7 @@ static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 	if (!have_collectives(d))
 		return false;
 	order = totals_of(d, host_ns);
-	if (order && (double)order[0].ns >= HOST_LONGER * (double)order[1].ns + HOST_LEAST_NS) {
+	if (order && is_longer_host(&order[0], &order[1])) {
 		const struct tw_path_rank *r = &d->path->ranks[order[0].rank];
 		const struct tw_path_rank *as = &d->path->ranks[order[1].rank];
 

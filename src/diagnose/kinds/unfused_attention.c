@@ -5,13 +5,13 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define KIND TW_KIND_unfused_attention
-/* Source: FlashAttention-2 (Dao 2023): 5 products backward for 2 forward. */
-#define BACKWARD_TIMES 2.5
 
 static bool is_product(const struct tw_look *look, const struct tw_leaf *leaf, struct tw_gemm *gemm)
 {
@@ -65,7 +65,8 @@ static void look_at_thread(struct tw_look *look, const struct tw_leaves *leaves)
 			continue;
 		}
 		tw_claim_fusion(look, KIND, &leaves->at[i], n, ns);
-		backward_ns = tw_attention_ns(look, BACKWARD_TIMES * flops, 2 * bytes, spec, true);
+		backward_ns = tw_attention_ns(look, TW_LIMIT_ATTENTION_BACKWARD_TIMES * flops,
+					      2 * bytes, spec, true);
 		tw_claim_backward_fusion(look, KIND, &leaves->at[i], n, backward_ns);
 		i += n;
 	}
