@@ -29,6 +29,7 @@ static void look_at_kind(void *context, size_t number)
 	struct tw_diagnosis *d = w->d;
 	const struct tw_kind *kind = tw_kind_list[number];
 	struct tw_finding *f = &w->found[number];
+	struct tw_gain gain = { NAN, NAN, 0 };
 
 	f->kind = (enum tw_finding_kind)number;
 	f->gain_ns = f->gain_percent = NAN;
@@ -46,8 +47,10 @@ static void look_at_kind(void *context, size_t number)
 	if (kind->change ? !kind->change(d, &f->scenario, f) : !tw_apply_claims(d, f))
 		return;
 	d->failed |= f->scenario.failed;
-	w->is_found[number] =
-		!tw_gain_of(d, &f->scenario, kind->of_window, &f->gain_ns, &f->gain_percent);
+	w->is_found[number] = !tw_gain_of(d, &f->scenario, kind->of_window, &gain);
+	f->gain_ns = gain.ns;
+	f->gain_percent = gain.percent;
+	f->inferred_percent = gain.inferred_percent;
 }
 
 /* ---- all */
@@ -87,7 +90,8 @@ static void collect(struct work *w)
 static void add_together(struct tw_diagnosis *d)
 {
 	struct tw_scenario all;
-	double best = 0, ns, percent;
+	struct tw_gain gain;
+	double best = 0;
 	size_t i;
 
 	tw_scenario_init(&all, d->path, d->allocator);
@@ -99,12 +103,12 @@ static void add_together(struct tw_diagnosis *d)
 			all.context = f->scenario.context;
 		}
 		tw_scenario_join(&all, &f->scenario);
-		if (tw_gain_of(d, &all, tw_kind_list[f->kind]->of_window, &ns, &percent))
+		if (tw_gain_of(d, &all, tw_kind_list[f->kind]->of_window, &gain))
 			break;
 		/* What is no replay is in no scenario. */
-		if (tw_kind_list[f->kind]->share && f->gain_percent > percent)
-			percent = f->gain_percent;
-		best = percent > best ? percent : best;
+		if (tw_kind_list[f->kind]->share && f->gain_percent > gain.percent)
+			gain.percent = f->gain_percent;
+		best = gain.percent > best ? gain.percent : best;
 		f->together_percent = best;
 	}
 	tw_scenario_release(&all);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/median.h"
 #include "base/search.h"
+#include "path/critical.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -263,22 +264,26 @@ bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 
 /* ---- gains */
 
-int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, double *gain_ns,
-	       double *percent)
+int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, struct tw_gain *gain)
 {
-	int64_t *times = tw_path_times(d->path);
+	int64_t *times = tw_path_times(d->path), window;
 	int status = times ? tw_path_replay(d->path, s, times) : -1;
-	double window, step;
+	double saved, step;
 
 	if (!status) {
-		window = (double)(d->window_ns - tw_window_ns(d->path, times));
+		window = tw_window_ns(d->path, times);
+		saved = (double)(d->window_ns - window);
 		step = tw_step_ns(d->path, times);
+		gain->inferred_percent =
+			window ? 100 * (double)tw_critical_inferred_ns(d->path, s, times) /
+					 (double)window :
+				 0;
 		if (of_window || isnan(d->step_ns) || isnan(step)) {
-			*gain_ns = window / (d->steps ? d->steps : 1);
-			*percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
+			gain->ns = saved / (d->steps ? d->steps : 1);
+			gain->percent = d->window_ns ? 100 * saved / (double)d->window_ns : 0;
 		} else {
-			*gain_ns = d->step_ns - step;
-			*percent = 100 * *gain_ns / d->step_ns;
+			gain->ns = d->step_ns - step;
+			gain->percent = 100 * gain->ns / d->step_ns;
 		}
 	}
 	tw_path_times_free(d->path, times);

@@ -65,9 +65,9 @@ class Told(Findings):
                 meet(ranks, "allreduce", 1000, 20 * US)
             kinds = [row["kind"] for row in self.table(*ranks_of(2, body))]
             return [k for k in kinds if k in ("layout_copies", "low_efficiency_elementwise")]
-        # 41 us for the copies of both ranks and their gap; the other names a rank.
-        self.assertEqual(order(41 * US), ["low_efficiency_elementwise", "layout_copies"])
-        self.assertEqual(order(41 * US - 10), ["layout_copies", "low_efficiency_elementwise"])
+        # 41 us for the copies of both ranks and their gap, which come first of what gains the same.
+        self.assertEqual(order(42 * US - 10), ["layout_copies", "low_efficiency_elementwise"])
+        self.assertEqual(order(42 * US), ["low_efficiency_elementwise", "layout_copies"])
 
 
 class Targets(Findings):
@@ -172,8 +172,8 @@ class Products(Findings):
                     with r.op("Backward0", [scores], **{"Sequence number": number + k}):
                         r.launch("backward", 300 * US)
         forward, both = (self.find(steps(lambda r: body(r, b)))["unfused_attention"] for b in (False, True))
-        # 4 x 64 x 2048 x 2048 x 64 operations at the target are 86.8 us forward, 217.1 us backward, for 900 us and two gaps.
-        self.assertAlmostEqual(float(both["gain_ms"]) - float(forward["gain_ms"]), 0.902 - 0.2171, delta=0.0015)
+        # 2.5 x 4 x 64 x 2048 x 2048 x 64 operations backward at 58 % of the peak are 299.4 us, for 900 us and two gaps.
+        self.assertAlmostEqual(float(both["gain_ms"]) - float(forward["gain_ms"]), 0.902 - 0.2994, delta=0.0015)
 
 
 class Optimizer(Findings):

@@ -150,20 +150,21 @@ static bool is_longer(const struct total *a, const struct total *b)
 static void add_second(struct tw_diagnosis *d, const struct total *order, struct tw_finding *f)
 {
 	struct tw_scenario both;
-	double gain, percent;
+	struct tw_gain gain;
 
 	if (d->rank_count < 3 || !is_longer(&order[1], &order[2]) ||
 	    order[0].ns - order[1].ns >= order[1].ns - order[2].ns)
 		return;
 	tw_scenario_init(&both, d->path, d->allocator);
 	compute_as_next(d, &both, order, 2);
-	if (!tw_gain_of(d, &both, false, &gain, &percent)) {
+	if (!tw_gain_of(d, &both, false, &gain)) {
 		tw_set_ranks(f, d, (const uint32_t[]){ order[0].rank, order[1].rank }, 2);
 		tw_evidence(f,
 			    "; rank %lld is nearly as late: both as rank %lld gain %.3f ms of a "
 			    "step (%.2f %%) together",
 			    (long long)d->path->ranks[order[1].rank].rank,
-			    (long long)d->path->ranks[order[2].rank].rank, gain / 1e6, percent);
+			    (long long)d->path->ranks[order[2].rank].rank, gain.ns / 1e6,
+			    gain.percent);
 	}
 	tw_scenario_release(&both);
 }
