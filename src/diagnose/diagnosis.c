@@ -129,9 +129,22 @@ static void add_observations(struct tw_diagnosis *d)
 	}
 }
 
+static bool has_inferred(const struct tw_path *path)
+{
+	uint32_t i;
+
+	for (i = 0; i < path->cause_count; i++)
+		if (tw_path_code(path, i) == TW_CAUSE_WAIT ||
+		    tw_path_code(path, i) == TW_CAUSE_INFERRED)
+			return true;
+	return false;
+}
+
 static void measure(struct tw_diagnosis *d)
 {
 	uint32_t i;
+
+	d->has_inferred = has_inferred(d->path);
 
 	d->times = tw_path_times(d->path);
 	d->failed |= !d->times;

@@ -35,6 +35,7 @@ struct tw_diagnosis {
 	int64_t window_ns;
 	double step_ns;			     /* NaN: no two steps */
 	uint32_t steps;			     /* 0: not annotated */
+	bool has_inferred;		     /* some causes are */
 	TW_LIST(struct tw_finding) findings; /* by gain, then observations */
 	bool failed;
 };

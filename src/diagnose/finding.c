@@ -275,9 +275,10 @@ int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, st
 		saved = (double)(d->window_ns - window);
 		step = tw_step_ns(d->path, times);
 		gain->inferred_percent =
-			window ? 100 * (double)tw_critical_inferred_ns(d->path, s, times) /
-					 (double)window :
-				 0;
+			window && d->has_inferred ?
+				100 * (double)tw_critical_inferred_ns(d->path, s, times) /
+					(double)window :
+				0;
 		if (of_window || isnan(d->step_ns) || isnan(step)) {
 			gain->ns = saved / (d->steps ? d->steps : 1);
 			gain->percent = d->window_ns ? 100 * saved / (double)d->window_ns : 0;
