@@ -56,17 +56,18 @@ class Bench:
                 sys.exit(f"bench: {p} is not built (./dev bench builds it)")
 
     def keep(self, name, sample):
-        """Of each measurement the fastest run counts, and the largest memory."""
+        """Of each measurement the fastest run counts, the least processor time, the most memory."""
         old = self.best.get(name)
         if old is None:
             self.best[name] = sample
             return
         peak, user = max(old.peak, sample.peak), min(old.user, sample.user)
+        cpu = min(old.cpu, sample.cpu)
         second_pass = min(getattr(old, "second_pass", 0), getattr(sample, "second_pass", 0))
         if sample.seconds < old.seconds:
             self.best[name] = sample
         best = self.best[name]
-        best.peak, best.user, best.second_pass = peak, user, second_pass
+        best.peak, best.user, best.cpu, best.second_pass = peak, user, cpu, second_pass
 
     def run_round(self, number, timed):
         """Runs each of `timed` once. Another order each time: what ran before leaves memory warm

@@ -56,8 +56,9 @@ ALLOWED = {
     "job/merge": "base text os io data json store trace derive job/set job/clocks job/transport",
     "path": "base text os data store derive model analysis table job/set job/match job/clocks job/collectives "
             "job/transport",
+    "diagnose": "base text os data store derive model analysis table job/set job/match job/clocks path",
     "job/report": "base text os analysis table job/set job/match job/clocks job/collectives job/tables "
-                  "job/sums job/transport job/merge path",
+                  "job/sums job/transport job/merge path diagnose",
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
                    "job/merge study/runs",
@@ -70,7 +71,7 @@ ALLOWED = {
 ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}
 WINGS = {m.split("/")[0] for m in ALLOWED if "/" in m}
 FOLDER_FILES = 30  # sources of a folder
-LARGER_FOLDERS = {"src/standalone"}
+LARGER_FOLDERS = {"src/standalone", "src/data/generated"}
 
 
 # Commands use the library as others do: trawl/*.h, and what helps to print.

@@ -31,6 +31,7 @@ LIBRARIES = re.search(r"^Libs.private: (.*)$", (ROOT / "cmake/trawl.pc.in").read
 
 LISTER = r"""
 #include "analysis/analysis.h"
+#include "diagnose/diagnosis.h"
 #include "study/compare/tables.h"
 #include "model/model.h"
 #include "job/sums/sums.h"
@@ -124,6 +125,16 @@ static void list_path(void)
 	}
 }
 
+static void list_findings(void)
+{
+	const struct tw_table_spec *table = &tw_findings_spec;
+
+	printf("findings\n");
+	printf("table\t%s\t%s\t0\t%d\t%p\n", table->name, table->meaning, table->keep_empty,
+	       (const void *)table->columns);
+	list_columns(table);
+}
+
 static void list_compare(void)
 {
 	size_t i;
@@ -159,6 +170,7 @@ int main(void)
 	list_ranks();
 	list_collectives();
 	list_path();
+	list_findings();
 	list_compare();
 #define TW_DEFECT(id, severity, meaning) \
 	printf("kind\t%s\t%s\t%s\n", #id, trawl_severity_name(TRAWL_##severity), meaning);
@@ -167,6 +179,11 @@ int main(void)
 }
 """
 
+FINDINGS = """
+# Findings
+
+`trawl analyze` writes this table, also as `findings.json`, and prints it with `--format`. How gains are
+worked out is in [METRICS.md](METRICS.md#findings)."""
 HEAD = """# Tables and columns
 
 This page is written by `tools/gen_columns.py` from the declarations in `src/analysis/`; do not edit
@@ -273,6 +290,8 @@ def columns_page(lines):
             out.append(COLLECTIVES)
         elif fields[0] == "path":
             out.append(PATH)
+        elif fields[0] == "findings":
+            out.append(FINDINGS)
         elif fields[0] == "compare":
             out.append(COMPARE)
         elif fields[0] == "table":

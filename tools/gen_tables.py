@@ -183,7 +183,7 @@ def host_names():
              "gradient_buckets", "framework_range", "autograd_thread", "launch",
              "no_launch", "communication", "ordinary", "peer_copy", "waits_for_device", "waits_for_stream",
              "blocking_copy", "allocation", "module_load", "implicit_wait", "event_record", "event_wait",
-             "worker_loading")
+             "worker_loading", "checkpointing", "recomputation", "compilation", "optimizer_step")
     table = rows("host_names", 3)
     no_duplicates("host_names", [tuple(r[:2]) for r in table])
     for pattern, kind, _ in table:
@@ -206,6 +206,29 @@ def delays():
     lines = [f"\t[TW_VENDOR_{v.upper()}] = {{ " + ", ".join(f".{n} = {value[v, n]}" for n in names) + " },"
              for v in vendors]
     return "const struct tw_delays tw_delays[] = {\n" + "\n".join(lines) + "\n};\n"
+
+
+def links():
+    table = rows("links", 5)
+    no_duplicates("links", [r[0] for r in table])
+    lines = [f"\t{{ {text(p)}, {host}, {node} }}," for p, host, node, _, _ in table]
+    return "const struct tw_links tw_platform_links[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_link_count = {len(table)};\n"
+
+
+def finding_kinds():
+    with open(os.path.join(ROOT, "src/diagnose/kinds.def"), encoding="utf-8") as f:
+        codes = re.findall(r"^TW_FINDING_KIND\((\w+)\)", f.read(), re.M)
+    table = rows("finding_kinds", 6)
+    if [r[0] for r in table] != codes:
+        sys.exit("data/finding_kinds.tsv: the kinds of src/diagnose/kinds.def, in their order")
+    lines = []
+    for code, how, title, training, inference, assumes in table:
+        if how not in ("replay", "bound", "estimate", "observation"):
+            sys.exit(f"data/finding_kinds.tsv: {code}: no such gain: {how!r}")
+        lines.append(f"\t{{ {text(code)}, {text(how)}, {text(title)},\n\t  {text(training)},\n\t  "
+                     f"{text(training if inference == '=' else inference)},\n\t  {text(assumes)} }},")
+    return "const struct tw_finding_words tw_finding_words[] = {\n" + "\n".join(lines) + "\n};\n"
 
 
 def copy_directions():
@@ -500,7 +523,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, collective_ranks, host_names, delays, copy_directions, nsys_numbers, dtypes,
+    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, collective_ranks, host_names, delays, links, finding_kinds, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, limits, rules, analysis_categories, libraries, name_traits,
                   category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
                   compare_script, nsys_rules):

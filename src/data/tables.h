@@ -248,6 +248,10 @@ enum tw_host_kind {
 	TW_HOST_EVENT_RECORD = 1 << 20,
 	TW_HOST_EVENT_WAIT = 1 << 21,
 	TW_HOST_WORKER_LOADING = 1 << 22,
+	TW_HOST_CHECKPOINTING = 1 << 23,
+	TW_HOST_RECOMPUTATION = 1 << 24,
+	TW_HOST_COMPILATION = 1 << 25,
+	TW_HOST_OPTIMIZER_STEP = 1 << 26,
 };
 
 struct tw_host_name_kind {
@@ -275,6 +279,25 @@ struct tw_delays {
 };
 
 extern const struct tw_delays tw_delays[TW_VENDORS];
+
+/* Links of a platform in GB/s (10^9): data/links.tsv. */
+struct tw_links {
+	const char *platform;
+	double host; /* to the host's memory */
+	double node; /* bus bandwidth of a large allreduce within a node; 0: not known */
+};
+
+extern const struct tw_links tw_platform_links[];
+extern const size_t tw_link_count;
+
+/* What findings say: data/finding_kinds.tsv, in the order of src/diagnose/kinds.def. */
+struct tw_finding_words {
+	const char *code, *how, *title;
+	const char *training, *inference; /* remedies */
+	const char *assumes;		  /* what the gain rests on; "-": nothing */
+};
+
+extern const struct tw_finding_words tw_finding_words[];
 
 enum tw_copy_direction { TW_COPY_D2H, TW_COPY_H2D, TW_COPY_D2D, TW_COPY_OTHER, TW_COPY_DIRECTIONS };
 

@@ -27,7 +27,8 @@ static enum tw_path_class class_of_work(const struct tw_path_point *p)
 {
 	if (p->flags & TW_POINT_COMMUNICATION)
 		return p->flags & TW_POINT_MATCHED ? TW_PATH_TRANSFER : TW_PATH_RANK_WAIT;
-	return p->flags & TW_POINT_COPY ? TW_PATH_COPY : TW_PATH_COMPUTE;
+	return (p->flags & (TW_POINT_COPY | TW_POINT_FILL)) == TW_POINT_COPY ? TW_PATH_COPY :
+									       TW_PATH_COMPUTE;
 }
 
 /* Late after its launch without another cause: the device did what is not recorded. */

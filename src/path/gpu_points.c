@@ -5,7 +5,9 @@
 #include "base/ids.h"
 #include "base/search.h"
 #include "base/sort.h"
-#include "derive/view_names.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * The start of the call that launched a GPU event.  Where no call is recorded but the operation is,
@@ -32,7 +34,9 @@ static void add_points(struct tw_rank_build *b)
 
 		if (gpu->bucket[g] == TW_COMMUNICATION)
 			p.flags |= TW_POINT_COMMUNICATION;
-		if (gpu->bucket[g] == TW_COPY)
+		if (tw_class(b->d->trace, gpu->event[g]) == TRAWL_CLASS_MEMSET)
+			p.flags |= TW_POINT_FILL;
+		if (tw_class(b->d->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL)
 			p.flags |= TW_POINT_COPY;
 		b->points.at[2 * g] = p;
 		p.time_ns = gpu->end_ns[g];
@@ -80,26 +84,43 @@ static void find_launches(struct tw_rank_build *b)
 	b->failed |= tw_sort(r->launched, r->launched_count, launch_key, b, b->scratch);
 }
 
+/* "ProfilerStep#7" */
+static int64_t number_of_step(const struct tw_rank_build *b, uint32_t event)
+{
+	const char *name = b->d->trace->texts.entries[b->d->trace->events.name[event]].ptr;
+	const char *number = strchr(name, '#');
+
+	return number && number[1] >= '0' && number[1] <= '9' ? strtoll(number + 1, NULL, 10) : -1;
+}
+
 static uint32_t step_of(const struct tw_rank_build *b, int64_t time_ns)
 {
-	const struct tw_events *e = &b->d->trace->events;
-	size_t i = TW_LOWER_BOUND(at, 0, b->rank->step_count, e->start_ns[b->steps[at]] <= time_ns);
+	const struct tw_path_rank *r = b->rank;
+	size_t i = TW_LOWER_BOUND(at, 0, r->step_count, r->steps[at].start_ns <= time_ns);
 
-	return i && time_ns <= e->start_ns[b->steps[i - 1]] + e->dur_ns[b->steps[i - 1]] ?
-		       (uint32_t)i - 1 :
-		       UINT32_MAX;
+	return i && time_ns <= r->steps[i - 1].end_ns ? (uint32_t)i - 1 : UINT32_MAX;
+}
+
+static void list_steps(struct tw_rank_build *b)
+{
+	const struct tw_events *e = &b->d->trace->events;
+	struct tw_path_rank *r = b->rank;
+	uint32_t i;
+
+	r->steps = tw_alloc_array(b->allocator, (size_t)r->step_count + 1, sizeof(*r->steps));
+	b->failed |= !r->steps;
+	for (i = 0; i < r->step_count && !b->failed; i++)
+		r->steps[i] =
+			(struct tw_path_step){ e->start_ns[b->steps[i]],
+					       e->start_ns[b->steps[i]] + e->dur_ns[b->steps[i]],
+					       number_of_step(b, b->steps[i]) };
 }
 
 static void find_steps(struct tw_rank_build *b)
 {
 	struct tw_path_rank *r = b->rank;
-	uint32_t g, i;
+	uint32_t g;
 
-	r->step_number =
-		tw_alloc_array(b->allocator, (size_t)r->step_count + 1, sizeof(*r->step_number));
-	b->failed |= !r->step_number;
-	for (i = 0; i < r->step_count && !b->failed; i++)
-		r->step_number[i] = tw_step_of(b->d->trace, b->steps[i]);
 	for (g = 0; g < r->gpu_count; g++)
 		r->step[g] = r->launch[g] == TW_NO_POINT ?
 				     -1 :
@@ -277,6 +298,9 @@ void tw_gpu_points(struct tw_rank_build *b)
 	}
 	if (!b->failed)
 		find_launches(b);
+	if (b->failed)
+		return;
+	list_steps(b);
 	if (b->failed)
 		return;
 	find_steps(b);

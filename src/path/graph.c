@@ -79,6 +79,7 @@ static void take_ranks(struct join *j)
 	uint32_t i;
 
 	for (i = 0; i < path->rank_count; i++) {
+		path->ranks[i].shift_ns = shift_of(j, i);
 		take_points(j, i);
 		rebase(&path->ranks[i]);
 	}
@@ -394,8 +395,7 @@ static void add_delays(struct join *j)
 	for (i = 0; i < path->rank_count && !j->failed; i++)
 		delay_rank(j, &path->ranks[i]);
 	for (i = 0; i < path->cause_count; i++)
-		path->inferred +=
-			j->code[i] == TW_CAUSE_WAIT || j->code[i] == TW_CAUSE_INFERRED;
+		path->inferred += j->code[i] == TW_CAUSE_WAIT || j->code[i] == TW_CAUSE_INFERRED;
 	if (!j->failed)
 		delay_hubs(j);
 }

@@ -49,7 +49,8 @@ enum tw_point_kind {
 enum tw_point_flag {
 	TW_POINT_LAUNCHED = 1, /* GPU work whose launch is recorded; a call that launched some */
 	TW_POINT_COMMUNICATION = 2, /* GPU work */
-	TW_POINT_COPY = 4,	    /* GPU work: between host and device, or devices */
+	TW_POINT_COPY = 4,	    /* GPU work: a copy or fill, no kernel */
+	TW_POINT_FILL = 16,	    /* GPU work: of these a fill */
 	TW_POINT_MATCHED = 8,	    /* GPU work: of a collective of several ranks */
 	TW_POINT_FETCH = 8, /* of the host: the end of a fetch that waited for other processes */
 	TW_POINT_IN_LOADER = 16,     /* of the host, while a batch is loaded */
@@ -90,6 +91,12 @@ struct tw_path_event {
 	int64_t root; /* the rank in its group that all wait for, or that waits; -1: not told */
 };
 
+/* A profiler step, on the rank's own clock. */
+struct tw_path_step {
+	int64_t start_ns, end_ns;
+	int64_t number; /* of the profiler, -1: it has none */
+};
+
 struct tw_path_thread {
 	uint32_t track;	       /* of the trace */
 	uint32_t first, count; /* points */
@@ -116,8 +123,10 @@ struct tw_path_rank {
 	uint32_t first, count; /* points */
 	uint32_t gpu_count;    /* GPU events */
 	int32_t *step;	       /* by GPU event: number of the step that launched it, -1: none */
-	int64_t *step_number;  /* by step: as its name has it, -1: none */
+	struct tw_path_step *steps; /* in order of start */
 	uint32_t step_count;
+	int64_t shift_ns;     /* what was added to the rank's own times */
+	int64_t clock_ns;     /* of that, what its clock is off */
 	uint32_t *launch;     /* by GPU event: the start of its launch call, TW_NO_POINT */
 	uint32_t *launch_end; /* by GPU event: the end of that call */
 	uint32_t *queue;      /* by GPU event: number of its stream */
@@ -154,7 +163,7 @@ struct tw_path {
 	uint32_t *lag;	   /* by cause: of lags */
 	uint32_t cause_count;
 	TW_LIST(struct tw_path_lag) lags; /* the first TW_CAUSES: as recorded */
-	uint32_t inferred;     /* causes that are */
+	uint32_t inferred;		  /* causes that are */
 	uint32_t lag_at_start; /* of work that overlaps with that before it, from its start */
 	uint32_t *order;       /* all points, causes before what they cause */
 	size_t point_room, cause_room, rank_room, hub_room;
@@ -246,10 +255,17 @@ struct tw_platform;
  * From the whole of a trace, which may go then; its models (NULL: made here) and its platform (NULL:
  * not known).  0 or TRAWL_ENOMEM; to be released in any case.
  */
+int tw_path_part_build_with(struct tw_path_part *part, const struct tw_derived *derived,
+			    const struct tw_modelled *modelled, const struct tw_platform *platform,
+			    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+/* Without models and platform. */
 int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
-		       const struct tw_modelled *modelled, const struct tw_platform *platform,
 		       const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_path_part_release(struct tw_path_part *part);
+
+/* Whether a copy call, a host node of such kinds, waits for the copy that it launched last. */
+bool tw_is_blocking_copy(const struct tw_derived *derived, unsigned kinds, uint32_t node,
+			 uint32_t gpu);
 
 /* GPU work of two or more ranks that is one collective. */
 struct tw_path_member {

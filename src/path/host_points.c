@@ -543,9 +543,9 @@ void tw_hand_overs(struct tw_rank_build *b)
 		     next++) {
 			const struct tw_path_thread *thread = &b->rank->threads[order[next]];
 
-			heap[next - t] =
-				(struct cursor){ b->points.at[thread->first].time_ns, order[next],
-						 thread->first, thread->first + thread->count, 0 };
+			heap[next - t] = (struct cursor){ b->points.at[thread->first].time_ns,
+							  order[next], thread->first,
+							  thread->first + thread->count, 0 };
 		}
 		if (next - t > 1)
 			hand_over_in(b, heap, next - t);

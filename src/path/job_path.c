@@ -32,13 +32,13 @@ static int build_part(struct tw_path_part *part, const struct trawl_report *repo
 	int status;
 
 	if (!derived->view.limited)
-		return tw_path_part_build(part, derived,
-					  in->modelled->derived ? in->modelled : NULL, in->platform,
-					  allocator);
+		return tw_path_part_build_with(part, derived,
+					       in->modelled->derived ? in->modelled : NULL,
+					       in->platform, allocator);
 	status = tw_derive(&whole, derived->trace, &options, &err);
 	if (status)
 		return TRAWL_ENOMEM;
-	status = tw_path_part_build(part, whole, NULL, in->platform, allocator);
+	status = tw_path_part_build_with(part, whole, NULL, in->platform, allocator);
 	tw_derived_free(whole);
 	return status;
 }
@@ -194,48 +194,56 @@ static int add_matches(struct joining *j, const struct trawl_allocator *a)
 	return 0;
 }
 
-static int take_parts(struct joining *j, struct trawl_job *job)
+int tw_path_join_job(struct tw_path **out, struct tw_path_part *parts, const struct trawl_job *job,
+		     const struct tw_matches *matches, const struct tw_clocks *clocks,
+		     const struct trawl_allocator *allocator)
 {
-	size_t i;
-
-	for (i = 0; i < job->count; i++)
-		if (!job->ranks[i].attached)
-			return TRAWL_ENODATA;
-	for (i = 0; i < job->count; i++) {
-		struct tw_path_part *part = job->ranks[i].attached;
-
-		j->parts[i] = *part;
-		j->parts[i].rank.rank = job->ranks[i].rank;
-		tw_free(part->allocator, part, sizeof(*part));
-		job->ranks[i].attached = NULL;
-	}
-	return 0;
-}
-
-int tw_path_of_job(struct tw_path **out, struct trawl_job *job, const struct tw_matches *matches,
-		   const struct tw_clocks *clocks, const struct trawl_allocator *allocator)
-{
-	struct joining j = { .job = job, .matches = matches, .clocks = clocks };
+	struct joining j = { .job = job, .matches = matches, .clocks = clocks, .parts = parts };
 	struct tw_scope scope;
+	size_t i;
 	int status;
 
 	*out = NULL;
 	tw_scope_begin(&scope, allocator);
-	j.parts = tw_alloc_array(&scope.allocator, job->count + 1, sizeof(*j.parts));
-	status = j.parts ? take_parts(&j, job) : TRAWL_ENOMEM;
-	if (!status) {
-		status = add_matches(&j, &scope.allocator) ? TRAWL_ENOMEM : 0;
-		if (!status)
-			status =
-				tw_path_join(out, j.parts, (uint32_t)job->count, &j.out, allocator);
-		else
-			for (size_t i = 0; i < job->count; i++)
-				tw_path_part_release(&j.parts[i]);
-	}
+	status = add_matches(&j, &scope.allocator) ? TRAWL_ENOMEM : 0;
+	if (!status)
+		status = tw_path_join(out, parts, (uint32_t)job->count, &j.out, allocator);
+	else
+		for (i = 0; i < job->count; i++)
+			tw_path_part_release(&parts[i]);
+	for (i = 0; !status && i < job->count; i++)
+		(*out)->ranks[i].clock_ns = clocks->of[i].known ? -clocks->of[i].offset_ns : 0;
 	if (!status) {
 		(*out)->notes.incomplete = j.incomplete;
 		(*out)->notes.not_matched = j.not_matched;
 	}
 	tw_scope_end(&scope);
+	return status;
+}
+
+int tw_path_of_job(struct tw_path **out, struct trawl_job *job, const struct tw_matches *matches,
+		   const struct tw_clocks *clocks, const struct trawl_allocator *allocator)
+{
+	struct tw_path_part *parts;
+	size_t i;
+	int status;
+
+	*out = NULL;
+	for (i = 0; i < job->count; i++)
+		if (!job->ranks[i].attached)
+			return TRAWL_ENODATA;
+	parts = tw_alloc_array(allocator, job->count + 1, sizeof(*parts));
+	if (!parts)
+		return TRAWL_ENOMEM;
+	for (i = 0; i < job->count; i++) {
+		struct tw_path_part *part = job->ranks[i].attached;
+
+		parts[i] = *part;
+		parts[i].rank.rank = job->ranks[i].rank;
+		tw_free(part->allocator, part, sizeof(*part));
+		job->ranks[i].attached = NULL;
+	}
+	status = tw_path_join_job(out, parts, job, matches, clocks, allocator);
+	tw_free(allocator, parts, (job->count + 1) * sizeof(*parts));
 	return status;
 }

@@ -24,4 +24,9 @@ int tw_path_of_job(struct tw_path **out, struct trawl_job *job, const struct tw_
 		   const struct tw_clocks *clocks,
 		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
+/* The same from parts in the order of the job's ranks, which are taken over also when it fails. */
+int tw_path_join_job(struct tw_path **out, struct tw_path_part *parts, const struct trawl_job *job,
+		     const struct tw_matches *matches, const struct tw_clocks *clocks,
+		     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+
 #endif

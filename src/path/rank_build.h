@@ -94,7 +94,4 @@ uint32_t tw_last_of_queue(const struct tw_rank_build *b, uint32_t queue, uint32_
 void tw_path_part_drop(struct tw_path_part *part);
 void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocator *allocator);
 
-/* Whether a copy call waits for its copy, of which it launched `gpu` last. */
-bool tw_is_blocking_copy(struct tw_rank_build *b, uint32_t node, uint32_t gpu);
-
 #endif

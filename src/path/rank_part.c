@@ -109,8 +109,14 @@ static void use_models(struct tw_rank_build *b, const struct tw_modelled *modell
 }
 
 int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
-		       const struct tw_modelled *modelled, const struct tw_platform *platform,
 		       const struct trawl_allocator *allocator)
+{
+	return tw_path_part_build_with(part, derived, NULL, NULL, allocator);
+}
+
+int tw_path_part_build_with(struct tw_path_part *part, const struct tw_derived *derived,
+			    const struct tw_modelled *modelled, const struct tw_platform *platform,
+			    const struct trawl_allocator *allocator)
 {
 	static void (*const steps[])(struct tw_rank_build * b) = {
 		reserve_gpu_points, tw_host_points,	 tw_gpu_points,
@@ -146,7 +152,6 @@ int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *deriv
 void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocator *a)
 {
 	FREE(a, rank->step, rank->gpu_count);
-	FREE(a, rank->step_number, rank->step_count);
 	FREE(a, rank->launch, rank->gpu_count);
 	FREE(a, rank->launch_end, rank->gpu_count);
 	FREE(a, rank->queue, rank->gpu_count);
@@ -155,6 +160,7 @@ void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocato
 	FREE(a, rank->device, rank->queue_count);
 	FREE(a, rank->labels, rank->label_count);
 	FREE(a, rank->collectives, rank->gpu_count);
+	FREE(a, rank->steps, rank->step_count);
 	tw_free(a, rank->threads, rank->thread_room * sizeof(*rank->threads));
 	tw_pool_release(&rank->texts);
 	memset(rank, 0, sizeof(*rank));

@@ -384,8 +384,8 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 		if (delay == TW_CUT)
 			continue;
 		time = tw_ns_sum(times[path->from[cause]], delay);
-		if (time > latest || (time == latest && tw_path_code(path, cause) <
-								tw_path_code(path, best))) {
+		if (time > latest ||
+		    (time == latest && tw_path_code(path, cause) < tw_path_code(path, best))) {
 			latest = time;
 			best = cause;
 		}
@@ -479,7 +479,7 @@ static bool has_launches(const struct tw_path *path)
 
 bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, uint32_t gpu)
 {
-	int64_t step = rank->step[gpu] < 0 ? -1 : rank->step_number[rank->step[gpu]];
+	int64_t step = rank->step[gpu] < 0 ? -1 : rank->steps[rank->step[gpu]].number;
 
 	if (path->step_first >= 0 && (step < path->step_first || step > path->step_last))
 		return false;

@@ -188,21 +188,21 @@ static void wait_implicitly(struct syncs *s, uint32_t node, uint32_t before)
 		add_sync(s, node, place);
 }
 
-bool tw_is_blocking_copy(struct tw_rank_build *b, uint32_t node, uint32_t gpu)
+bool tw_is_blocking_copy(const struct tw_derived *d, unsigned kinds, uint32_t node, uint32_t gpu)
 {
-	const struct tw_path_point *copy = &b->points.at[2 * gpu];
-	const struct trawl_trace *trace = b->d->trace;
-	uint32_t event = b->d->gpu.event[gpu];
-	int64_t call_ns = tw_node_end(b, node) - tw_node_start(b, node);
+	const struct trawl_trace *trace = d->trace;
+	const struct tw_events *e = &trace->events;
+	uint32_t copy = d->gpu.event[gpu], call = d->host.event[node];
+	int64_t call_ns = e->phase[call] == 'X' ? e->dur_ns[call] : 0;
 
-	if (tw_class(trace, event) != TRAWL_CLASS_MEMCPY ||
-	    !strcasestr(trace->texts.entries[trace->events.name[b->d->host.event[node]]].ptr,
-			"memcpy") ||
-	    tw_node_end(b, node) < copy[1].time_ns)
+	if (tw_class(trace, copy) != TRAWL_CLASS_MEMCPY ||
+	    !strcasestr(trace->texts.entries[e->name[call]].ptr, "memcpy") ||
+	    e->start_ns[call] + call_ns < d->gpu.end_ns[gpu])
 		return false;
-	return tw_node_kinds(b, node) & TW_HOST_BLOCKING_COPY ||
-	       strstr(trace->texts.entries[trace->events.name[event]].ptr, "Pageable") ||
-	       (call_ns >= copy[1].time_ns - copy[0].time_ns && call_ns > COPY_CALL_WAITS_NS);
+	return kinds & TW_HOST_BLOCKING_COPY ||
+	       strstr(trace->texts.entries[e->name[copy]].ptr, "Pageable") ||
+	       (call_ns >= d->gpu.end_ns[gpu] - d->gpu.start_ns[gpu] &&
+		call_ns > COPY_CALL_WAITS_NS);
 }
 
 static void add_syncs(struct syncs *s, uint32_t node)
@@ -211,7 +211,7 @@ static void add_syncs(struct syncs *s, uint32_t node)
 	unsigned kinds = tw_node_kinds(b, node);
 	uint32_t copy = s->last_copy[node], before;
 
-	if (copy && tw_is_blocking_copy(b, node, copy - 1)) {
+	if (copy && tw_is_blocking_copy(b->d, kinds, node, copy - 1)) {
 		tw_add_edge(b, b->end_of[node], 2 * (copy - 1) + 1, TW_CAUSE_SYNC);
 		return;
 	}

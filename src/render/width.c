@@ -1,6 +1,9 @@
 #include "render/width.h"
 #include "base/search.h"
+#include "render/escape.h"
 #include "text/utf8.h"
+
+#include <string.h>
 
 struct range {
 	uint32_t first, last;
@@ -128,4 +131,18 @@ void tw_shorten_middle(struct tw_str *out, const char *text, size_t len, size_t 
 	tw_str_add(out, text, prefix_bytes(text, len, left));
 	tw_str_add_cstr(out, "\xE2\x80\xA6");
 	tw_str_add(out, text + start, len - start);
+}
+
+void tw_shown_text(struct tw_str *out, const char *text, size_t width)
+{
+	struct tw_str safe;
+
+	tw_str_init(&safe, out->allocator);
+	tw_escape_terminal(&safe, text, strlen(text));
+	if (width && safe.len)
+		tw_shorten_middle(out, safe.ptr, safe.len, width);
+	else
+		tw_str_add(out, safe.len ? safe.ptr : "", safe.len);
+	out->failed = out->failed || safe.failed;
+	tw_str_release(&safe);
 }

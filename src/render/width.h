@@ -9,5 +9,7 @@ unsigned tw_char_width(uint32_t code);
 size_t tw_text_width(const char *text, size_t len);
 /* The text, or its beginning and end around "…" where it would take more than `width` cells. */
 void tw_shorten_middle(struct tw_str *out, const char *text, size_t len, size_t width);
+/* Any text made safe as for a terminal and shortened so (0: whole). */
+void tw_shown_text(struct tw_str *out, const char *text, size_t width);
 
 #endif

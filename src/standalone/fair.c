@@ -397,7 +397,7 @@ static void add_recommendations(const struct tw_report_material *m, const char *
 	const struct tw_json_value *o = tw_json_get(m->data, "optimizations")->first;
 	const struct tw_json_value *low =
 		tw_json_get(tw_json_get(m->data, "priority_counts"), "Low");
-	size_t i = 0, told = 0;
+	size_t i = 0, told = 0, gains;
 
 	tw_str_add_cstr(out, "## Recommendations\n\n"
 			     "**Note:** Recommendations are prioritized based on:\n"
@@ -405,6 +405,7 @@ static void add_recommendations(const struct tw_report_material *m, const char *
 			     "2. Efficiency gap (how much improvement is possible)\n"
 			     "3. Category compute percentage\n\n"
 			     "Within a priority the largest expected gain comes first.\n\n");
+	gains = tw_report_findings(m, out);
 	for (; o; o = o->next, i++) {
 		if (tw_report_is_low(o))
 			continue;
@@ -416,7 +417,7 @@ static void add_recommendations(const struct tw_report_material *m, const char *
 		tw_md_number(out, low, ".\n" RULE);
 	} else if (!(tw_report_number(tw_json_get(m->data, "summary"), "total_time_ms") > 0)) {
 		tw_str_add_cstr(out, "Nothing to recommend: the trace has no GPU work.\n" RULE);
-	} else if (!told) {
+	} else if (!told && !gains) {
 		tw_str_add_cstr(out, "Nothing to recommend: no operation takes much time at a low "
 				     "efficiency, and no system analysis found a problem.\n" RULE);
 	}

@@ -2,6 +2,10 @@
 #include "standalone/idle_gaps.h"
 
 #include "analysis/launches/host_names.h"
+#include "base/alloc.h"
+#include "base/search.h"
+
+#include <stdlib.h>
 
 struct work {
 	const struct trawl_trace *trace;
@@ -54,15 +58,24 @@ static void look_at(const struct work *w, uint64_t event, struct tw_gap_host *ho
 		*place = (uint32_t)event;
 }
 
-int tw_gap_hosts(struct tw_gap_host *hosts, size_t count, const struct tw_analysis_input *in)
+static int64_t middle_of(const struct tw_gap *gap)
 {
-	const struct tw_derived *d = in->derived;
-	const struct tw_events *events = &in->trace->events;
-	struct work w = { .trace = in->trace };
-	int64_t shortest_ns = INT64_MAX;
-	uint64_t event;
+	return gap->start_ns + gap->dur_ns / 2;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct tw_gap *p = (*(struct tw_gap_host *const *)a)->gap;
+	const struct tw_gap *q = (*(struct tw_gap_host *const *)b)->gap;
+
+	return (p->start_ns > q->start_ns) - (p->start_ns < q->start_ns);
+}
+
+/* Those with a recorded launch, by time; how many. */
+static size_t sort_known(struct tw_gap_host *hosts, size_t count, const struct tw_derived *d,
+			 struct tw_gap_host **by_time)
+{
 	size_t i, known = 0;
-	int status = tw_host_names_init(&w.names, in->trace, in->allocator);
 
 	for (i = 0; i < count; i++) {
 		uint32_t after = hosts[i].gap->after;
@@ -71,18 +84,43 @@ int tw_gap_hosts(struct tw_gap_host *hosts, size_t count, const struct tw_analys
 		hosts[i].track = TW_NONE;
 		if (after == TW_NONE || d->gpu.launch[after] == TW_NONE)
 			continue;
-		hosts[i].track = events->track[d->host.event[d->gpu.launch[after]]];
-		if (hosts[i].gap->dur_ns < shortest_ns)
-			shortest_ns = hosts[i].gap->dur_ns;
-		known++;
+		hosts[i].track = d->trace->events.track[d->host.event[d->gpu.launch[after]]];
+		by_time[known++] = &hosts[i];
 	}
-	for (event = 0; !status && known && event < events->count; event++) {
-		if (events->phase[event] != 'X' || events->dur_ns[event] <= shortest_ns / 2)
+	if (known)
+		qsort(by_time, known, sizeof(*by_time), compare_starts);
+	return known;
+}
+
+/* What runs for more than half of a gap runs in its middle; gaps do not overlap. */
+static void look_at_gaps(const struct work *w, struct tw_gap_host *const *by_time, size_t known)
+{
+	const struct tw_events *events = &w->trace->events;
+	uint64_t event;
+
+	for (event = 0; event < events->count; event++) {
+		int64_t start_ns = events->start_ns[event], end_ns;
+		size_t i;
+
+		if (events->phase[event] != 'X')
 			continue;
-		for (i = 0; i < count; i++)
-			if (hosts[i].track != TW_NONE)
-				look_at(&w, event, &hosts[i]);
+		end_ns = start_ns + events->dur_ns[event];
+		i = TW_LOWER_BOUND(at, 0, known, middle_of(by_time[at]->gap) < start_ns);
+		for (; i < known && middle_of(by_time[i]->gap) < end_ns; i++)
+			look_at(w, event, by_time[i]);
 	}
+}
+
+int tw_gap_hosts(struct tw_gap_host *hosts, size_t count, const struct tw_analysis_input *in)
+{
+	struct tw_gap_host **by_time = tw_alloc_array(in->allocator, count + 1, sizeof(*by_time));
+	struct work w = { .trace = in->trace };
+	size_t known = by_time ? sort_known(hosts, count, in->derived, by_time) : 0;
+	int status = tw_host_names_init(&w.names, in->trace, in->allocator);
+
+	if (by_time && !status && known)
+		look_at_gaps(&w, by_time, known);
 	tw_host_names_release(&w.names);
-	return status;
+	tw_free(in->allocator, by_time, (count + 1) * sizeof(*by_time));
+	return by_time ? status : -1;
 }

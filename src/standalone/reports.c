@@ -241,26 +241,20 @@ static int write_fair(const struct tw_report_material *m, struct trawl_error *er
 }
 
 int tw_reports(struct tw_prepared *prepared, const struct tw_reports_options *options,
-	       struct tw_pictures *pictures, struct trawl_error *err)
+	       struct trawl_error *err)
 {
 	struct tw_report_material m = { .prepared = prepared,
 					.model = options->model,
 					.no_workbook = options->no_workbook,
+					.findings = options->findings,
 					.without_charts = "they were not asked for" };
-	struct trawl_error drawn;
-	int status = read_material(&m, err), pictures_status = 0;
+	int status = read_material(&m, err);
 
 	if (!status)
 		status = write_priorities(&m, err);
 	if (!status)
 		status = write_rough(&m, err);
-	if (pictures && status)
-		tw_pictures_abandon(pictures);
-	else if (pictures)
-		pictures_status = tw_pictures_end(pictures, &m, &drawn);
-	if (!status && pictures_status) {
-		*err = drawn;
-		status = pictures_status;
-	}
+	if (!status && !options->no_charts)
+		status = tw_report_charts(&m, err);
 	return status ? status : write_fair(&m, err);
 }

@@ -9,8 +9,8 @@
 #include "standalone/standalone.h"
 
 #define TW_PRIORITY_DATA "priority_data.json"
-#define TW_TIME_CHART "time_by_category.png"
-#define TW_ROOFLINE_CHART "roofline.png"
+#define TW_TIME_CHART "time_by_category.svg"
+#define TW_ROOFLINE_CHART "roofline.svg"
 
 /* Rows of a table of operations in the rough report. */
 #define TW_ROUGH_OPERATIONS 30
@@ -39,7 +39,8 @@ struct tw_report_material {
 	struct tw_prepared *prepared;
 	const char *model;
 	bool no_workbook;
-	const char *platform; /* NULL: not known */
+	const struct trawl_table *findings; /* NULL: none */
+	const char *platform;		    /* NULL: not known */
 	const struct tw_json_value *manifest;
 	const struct tw_json_value *peaks; /* metadata of a category, a null value without any */
 	const struct tw_json_value *data;  /* priority_data.json, once it is written */
@@ -87,6 +88,8 @@ void tw_report_args(struct tw_str *out, const struct tw_json_value *args, size_t
 bool tw_report_is_low(const struct tw_json_value *optimization);
 /* "## Warnings" and "## Appendix". */
 void tw_fair_appendix(const struct tw_report_material *material, struct tw_str *out);
+/* What limits the run: a table of the findings. How many of them gain. */
+size_t tw_report_findings(const struct tw_report_material *material, struct tw_str *out);
 void tw_rough_write(const struct tw_report_material *material, struct tw_str *out);
 
 /* "# <Model> - <Platform> Standalone Analysis" without a line's end. */
@@ -96,8 +99,7 @@ void tw_report_title(const struct tw_report_material *material, struct tw_str *o
 int tw_report_read_manifest(struct tw_report_material *material,
 			    struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* Waits for the pictures and frees what drew them; what came of it is put into the material. */
-int tw_pictures_end(struct tw_pictures *pictures, struct tw_report_material *material,
-		    struct trawl_error *err) TRAWL_MUST_CHECK;
+/* Draws the charts that there is something for, and notes which. */
+int tw_report_charts(struct tw_report_material *material, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

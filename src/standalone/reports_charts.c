@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "findings/findings.h"
 #include "render/charts/category_chart.h"
-#include "render/charts/gnuplot.h"
 #include "render/charts/roofline_chart.h"
 #include "render/shapes.h"
 
@@ -12,21 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHARTS 2
-_Static_assert(CHARTS <= TW_GNUPLOT_MOST, "they are drawn at once");
-
-struct tw_pictures {
-	struct tw_prepared prepared; /* with an arena of its own: others read at the same time */
-	struct tw_gnuplot drawing;
-	struct tw_str scripts[CHARTS], paths[CHARTS];
-	/* What is being drawn, by its place above. */
-	bool time_chart, roofline;
-	bool failed;
-};
-
-static void add_title(struct tw_str *out, const struct tw_report_material *m, const char *what)
+/* "<Model> on <Platform>" */
+static void add_subject(struct tw_str *out, const struct tw_report_material *m)
 {
-	tw_str_addf(out, "%s: %s%s%s", what, m->model, m->platform ? " on " : "",
+	tw_str_addf(out, "%s%s%s", m->model, m->platform ? " on " : "",
 		    m->platform ? m->platform : "");
 }
 
@@ -98,15 +86,16 @@ static size_t other_bars(const struct tw_report_material *m, struct tw_category_
 }
 
 /* Whether there is something to draw. */
-static bool add_time_chart(const struct tw_report_material *m, struct tw_str *script)
+static bool add_time_chart(const struct tw_report_material *m, struct tw_str *out)
 {
-	struct tw_category_chart chart = { 0 };
+	struct tw_category_chart chart = { .title = "Time by category" };
 	struct tw_category_bar *bars;
-	struct tw_str title;
+	struct tw_str subject;
+	bool drawn;
 
 	bars = tw_arena_alloc(&m->prepared->arena, (m->category_count + 5) * sizeof(*bars));
 	if (!bars) {
-		script->failed = true;
+		out->failed = true;
 		return false;
 	}
 	chart.bars = bars;
@@ -115,15 +104,14 @@ static bool add_time_chart(const struct tw_report_material *m, struct tw_str *sc
 	if (!chart.count)
 		return false;
 	chart.count += other_bars(m, bars + chart.count);
-	tw_str_init(&title, script->allocator);
-	add_title(&title, m, "Time by category");
-	chart.title = title.ptr ? title.ptr : "";
-	chart.subtitle = "kernel time of operations, overlapping work counted in each; shares of "
-			 "the whole time";
-	tw_category_chart_script(&chart, script);
-	script->failed |= title.failed;
-	tw_str_release(&title);
-	return true;
+	tw_str_init(&subject, out->allocator);
+	add_subject(&subject, m);
+	chart.subtitle = subject.ptr ? subject.ptr : "";
+	chart.note = "kernel time, overlaps counted in each category; % of total time";
+	drawn = tw_category_chart(&chart, out);
+	out->failed |= subject.failed;
+	tw_str_release(&subject);
+	return drawn;
 }
 
 /* ---- roofline */
@@ -149,6 +137,7 @@ static bool is_shown(const char *header)
 					       TW_COL_FLOPS_PER_BYTE,
 					       TW_COL_TFLOPS_S_MEAN,
 					       TW_COL_PERCENTAGE,
+					       TW_COL_OPERATION_COUNT,
 					       TW_COL_COMPUTE_SPEC };
 	size_t i = 0;
 
@@ -168,6 +157,8 @@ static bool add_points(struct tw_prepared *prepared, const struct tw_prepared_op
 		struct tw_chart_point *point = &points[chart->point_count++];
 		const char *dims = tw_ops_text(prepared, ops, i,
 					       trawl_table_find_column(table, TW_COL_INPUT_DIMS));
+		double calls = tw_ops_number(
+			ops, i, trawl_table_find_column(table, TW_COL_OPERATION_COUNT));
 
 		*point = (struct tw_chart_point){
 			.name = tw_ops_text(prepared, ops, i,
@@ -181,6 +172,7 @@ static bool add_points(struct tw_prepared *prepared, const struct tw_prepared_op
 				tw_ops_number(ops, i,
 					      trawl_table_find_column(table, TW_COL_PERCENTAGE)) /
 				100,
+			.calls = calls > 0 ? (uint64_t)calls : 0,
 			.spec = tw_ops_text(prepared, ops, i,
 					    trawl_table_find_column(table, TW_COL_COMPUTE_SPEC)),
 		};
@@ -248,135 +240,68 @@ static size_t ceilings_of(const struct tw_report_material *m, struct tw_chart_ce
 }
 
 /* Whether there is something to draw. */
-static bool add_roofline(const struct tw_report_material *m, const char *path,
-			 struct tw_str *script)
+static bool add_roofline(const struct tw_report_material *m, struct tw_str *out)
 {
 	size_t most = tw_json_get(m->peaks, "max_achievable_tflops")->count + 1;
 	struct tw_chart_ceiling *ceilings =
-		tw_alloc_array(script->allocator, most, sizeof(*ceilings));
-	struct tw_roofline_chart chart = { .ceilings = ceilings };
+		tw_arena_array(&m->prepared->arena, most, sizeof(*ceilings));
+	struct tw_roofline_chart chart = { .title = "Operations under the roofline",
+					   .ceilings = ceilings };
 	struct trawl_error err;
-	struct tw_str title, platform;
+	struct tw_str subject;
 	int status;
 
-	tw_str_init(&title, script->allocator);
-	tw_str_init(&platform, script->allocator);
-	add_title(&title, m, "Operations");
-	if (m->platform)
-		tw_str_addf(&platform, "roofline of %s", m->platform);
-	else
-		tw_str_add_cstr(&platform, "no roofline: the platform is not known");
-	chart.title = title.ptr ? title.ptr : "";
-	chart.platform = platform.ptr ? platform.ptr : "";
+	tw_str_init(&subject, out->allocator);
+	add_subject(&subject, m);
+	if (!m->platform)
+		tw_str_add_cstr(&subject, "; no roofline: the platform is not known");
+	chart.platform = subject.ptr ? subject.ptr : "";
 	chart.mem_bw_gbps = tw_report_number(m->peaks, "peak_hbm_bw_tbs") * 1000;
 	if (ceilings)
 		chart.ceiling_count = ceilings_of(m, ceilings);
-	if (!ceilings || title.failed || platform.failed || !collect_points(m, &chart))
+	if (!ceilings || subject.failed || !collect_points(m, &chart))
 		status = TRAWL_ENOMEM;
 	else if (!shows_enough(&chart))
 		status = TRAWL_ENODATA;
 	else
-		status = tw_roofline_chart_script(&chart, path, script, &err);
-	script->failed |= status == TRAWL_ENOMEM;
-	tw_free(script->allocator, ceilings, most * sizeof(*ceilings));
-	tw_str_release(&platform);
-	tw_str_release(&title);
+		status = tw_roofline_chart(&chart, out, &err);
+	out->failed |= status == TRAWL_ENOMEM;
+	tw_str_release(&subject);
 	return !status;
 }
 
 /* ---- both */
 
-static void add_scripts(struct tw_pictures *p, const struct tw_report_material *m)
+static int write_chart(const struct tw_report_material *m, const char *name,
+		       bool (*add)(const struct tw_report_material *m, struct tw_str *out),
+		       bool *drawn, struct trawl_error *err)
 {
-	const struct tw_str *scripts[CHARTS];
-	size_t count = 0, i;
-
-	tw_prepared_path(&p->prepared, "", TW_TIME_CHART, &p->paths[0]);
-	p->time_chart = add_time_chart(m, &p->scripts[0]);
-	count += p->time_chart;
-	tw_prepared_path(&p->prepared, "", TW_ROOFLINE_CHART, &p->paths[count]);
-	p->roofline = !p->paths[count].failed &&
-		      add_roofline(m, p->paths[count].ptr, &p->scripts[count]);
-	count += p->roofline;
-	for (i = 0; i < CHARTS; i++) {
-		p->failed |= p->scripts[i].failed || p->paths[i].failed;
-		scripts[i] = &p->scripts[i];
-	}
-	if (count && !p->failed)
-		tw_gnuplot_begin(&p->drawing, scripts, count);
-}
-
-struct tw_pictures *tw_pictures_begin(const struct tw_prepared *prepared,
-				      const struct tw_reports_options *options)
-{
-	struct tw_pictures *p = tw_alloc_array(prepared->allocator, 1, sizeof(*p));
-	struct tw_report_material m = { .model = options->model };
-	struct trawl_error err;
-	size_t i;
-
-	if (!p)
-		return NULL;
-	tw_prepared_again(&p->prepared, prepared);
-	for (i = 0; i < CHARTS; i++) {
-		tw_str_init(&p->scripts[i], prepared->allocator);
-		tw_str_init(&p->paths[i], prepared->allocator);
-	}
-	m.prepared = &p->prepared;
-	/* Whatever is wrong with it, the reports will say. */
-	if (tw_report_read_manifest(&m, &err))
-		p->failed = err.status == TRAWL_ENOMEM;
-	else
-		add_scripts(p, &m);
-	tw_prepared_release(&p->prepared);
-	return p;
-}
-
-static void release(struct tw_pictures *p)
-{
-	const struct trawl_allocator *allocator = p->prepared.allocator;
-	size_t i;
-
-	for (i = 0; i < CHARTS; i++) {
-		tw_str_release(&p->scripts[i]);
-		tw_str_release(&p->paths[i]);
-	}
-	tw_prepared_release(&p->prepared);
-	tw_free(allocator, p, sizeof(*p));
-}
-
-void tw_pictures_abandon(struct tw_pictures *p)
-{
-	if (!p)
-		return;
-	if (p->drawing.count)
-		tw_gnuplot_abandon(&p->drawing);
-	release(p);
-}
-
-int tw_pictures_end(struct tw_pictures *p, struct tw_report_material *m, struct trawl_error *err)
-{
-	const char *paths[CHARTS] = { p->paths[0].ptr, p->paths[1].ptr };
-	bool done[CHARTS] = { false };
-	const char *why;
+	struct tw_str out;
 	int status = 0;
 
-	m->without_charts = "";
-	if (p->failed) {
+	tw_str_init(&out, m->prepared->allocator);
+	*drawn = add(m, &out);
+	if (out.failed)
 		status = tw_no_memory(err);
-	} else if (p->drawing.count) {
-		status = tw_gnuplot_end(&p->drawing, paths, done, p->prepared.allocator, err);
-		/* Everything else goes without pictures, if it must. */
-		if (status == TRAWL_EIO) {
-			why = strstr(err->message, ": ");
-			m->without_charts = tw_arena_copy(&m->prepared->arena, why ? why + 2 : "",
-							  why ? strlen(why + 2) : 0);
-			status = m->without_charts ? 0 : TRAWL_ENOMEM;
-		}
-	} else {
-		m->without_charts = "no operation has GPU work that could be drawn";
-	}
-	m->has_time_chart = p->time_chart && done[0];
-	m->has_roofline = p->roofline && done[p->time_chart ? 1 : 0];
-	release(p);
+	else if (*drawn)
+		status = tw_prepared_write(m->prepared, "", name, &out, err);
+	tw_str_release(&out);
+	return status;
+}
+
+int tw_report_charts(struct tw_report_material *m, struct trawl_error *err)
+{
+	struct tw_report_material own = *m;
+	struct tw_prepared prepared;
+	int status;
+
+	/* Memory of its own, which is given back. */
+	tw_prepared_again(&prepared, m->prepared);
+	own.prepared = &prepared;
+	status = write_chart(&own, TW_TIME_CHART, add_time_chart, &m->has_time_chart, err);
+	if (!status)
+		status = write_chart(&own, TW_ROOFLINE_CHART, add_roofline, &m->has_roofline, err);
+	tw_prepared_release(&prepared);
+	m->without_charts = "no operation has GPU work that could be drawn";
 	return status;
 }

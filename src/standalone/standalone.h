@@ -66,22 +66,12 @@ int tw_replay(struct tw_prepared *prepared, const char *const *ops, size_t count
 struct tw_reports_options {
 	const char *model; /* title */
 	bool no_workbook;  /* perf_report.xlsx is not written */
+	bool no_charts;
+	const struct trawl_table *findings; /* what limits the run; NULL: not known */
 };
 
-/*
- * The pictures are drawn by a process of its own while other steps are done: from what prepare
- * wrote.  NULL when out of memory; what else goes wrong is told in the reports.
- */
-struct tw_pictures *tw_pictures_begin(const struct tw_prepared *prepared,
-				      const struct tw_reports_options *options);
-/* Without a picture; NULL allowed. */
-void tw_pictures_abandon(struct tw_pictures *pictures);
-
-/*
- * priority_data.json, the two Markdown reports, the page, and the pictures, which it takes (NULL:
- * none are wanted).
- */
+/* priority_data.json, the charts, the two Markdown reports, and the page. */
 int tw_reports(struct tw_prepared *prepared, const struct tw_reports_options *options,
-	       struct tw_pictures *pictures, struct trawl_error *err) TRAWL_MUST_CHECK;
+	       struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

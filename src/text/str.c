@@ -282,6 +282,54 @@ static bool shortest_short(struct decimal *d, double value)
 	return true;
 }
 
+/* number / 2^bits, halves to the even number. */
+static uint64_t shift_off(unsigned __int128 number, int bits)
+{
+	unsigned __int128 half = (unsigned __int128)1 << (bits - 1), rest = number & (2 * half - 1);
+	uint64_t whole = (uint64_t)(number >> bits);
+
+	return whole + (rest > half || (rest == half && whole & 1));
+}
+
+/*
+ * 16 digits, or 17 where these do not read back, of what has no 15: value = m / 2^s, so that
+ * value x 10^k = m x 5^k / 2^(s - k), of which 128 bits hold all.
+ */
+static bool shortest_exact(struct decimal *d, double value)
+{
+	int exponent, k, i;
+	uint64_t m = (uint64_t)ldexp(frexp(value, &exponent), 53), five = 1, number;
+	char buffer[24], *end = buffer + sizeof(buffer), *p;
+	unsigned __int128 scaled, near, off;
+
+	/* At a power of two the doubles below are nearer than those above. */
+	if (value < 1e-7 || value >= 1e15 || !(m & (m - 1)))
+		return false;
+	k = 16 - (int)ceil(exponent * 0.30103);
+	for (i = 0; i < k; i++)
+		five *= 5;
+	scaled = five * (unsigned __int128)m;
+	number = shift_off(scaled, 53 - exponent - k);
+	if (number < 1000000000000000) {
+		k++;
+		five *= 5;
+		scaled *= 5;
+		number = shift_off(scaled, 53 - exponent - k);
+	}
+	near = (unsigned __int128)number << (53 - exponent - k);
+	off = 2 * (near > scaled ? near - scaled : scaled - near);
+	/* Doubles are 5^k apart here; what lies between two reads back as the even one. */
+	if (off > five || (off == five && m & 1)) {
+		k++;
+		number = shift_off(scaled * 5, 53 - exponent - k);
+	}
+	p = put_digits(end, number, 1);
+	d->count = (int)(end - p);
+	d->point = d->count - k;
+	memcpy(d->digits, p, (size_t)d->count);
+	return true;
+}
+
 /* Below the normal range doubles have fewer digits than 15: count up. */
 static void shortest_subnormal(struct decimal *d, double value)
 {
@@ -299,7 +347,7 @@ static void shortest(struct decimal *d, double value)
 {
 	char text[64];
 
-	if (shortest_short(d, value))
+	if (shortest_short(d, value) || shortest_exact(d, value))
 		return;
 	if (fpclassify(value) == FP_SUBNORMAL) {
 		shortest_subnormal(d, value);

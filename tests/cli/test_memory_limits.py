@@ -1,7 +1,5 @@
 """Memory that runs out: exit status 1, "out of memory" in one line, nothing half-written, whatever
 the limit. Where a run ends well, its files are those of a run without a limit.
-
-Charts are left out: without memory for gnuplot an analysis says so and is done without them.
 """
 import hashlib
 import pathlib
@@ -98,12 +96,11 @@ class Limits(Case):
                 self.assertRegex(done.err, "out of memory", str(done))
 
     def test_analyze(self):
-        self.check("analyze", self.trace, "-o", self.out, "-q", "--platform", "MI300X",
-                   "--no-plots")
+        self.check("analyze", self.trace, "-o", self.out, "-q", "--platform", "MI300X")
 
     def test_analyze_without_a_workbook(self):
         self.check("analyze", self.trace, "-o", self.out, "-q", "--platform", "MI300X",
-                   "--no-plots", "--no-xlsx", steps=8)
+                   "--no-xlsx", steps=8)
 
     def test_compare(self):
         for side in "ab":

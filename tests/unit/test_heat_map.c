@@ -54,7 +54,7 @@ static void test_cells(void **state)
 	assert_non_null(strstr(script.ptr, "set xtics ('1' 0, '30' 1)"));
 	assert_non_null(strstr(script.ptr, "set cbrange [0:12.5]"));
 	assert_int_equal(count_of(script.ptr, "set label "), 3);
-	assert_non_null(strstr(script.ptr, "set label '12.5' at first 0, first 1"));
+	assert_non_null(strstr(script.ptr, "set label '12.50' at first 0, first 1"));
 	/* No quote of a title ends its text. */
 	assert_null(strstr(script.ptr, "it's"));
 	tw_str_release(&script);
@@ -72,9 +72,9 @@ static void test_large(void **state)
 		labels[i] = (int64_t)i;
 	script = script_of(labels, values, SIDE);
 	assert_int_equal(count_of(script.ptr, "set label "), 0);
-	/* A label in four, on both axes. */
-	assert_int_equal(count_of(script.ptr, "'96' 96"), 2);
-	assert_int_equal(count_of(script.ptr, "'97' 97"), 0);
+	/* A label in five, on both axes. */
+	assert_int_equal(count_of(script.ptr, "'95' 95"), 2);
+	assert_int_equal(count_of(script.ptr, "'96' 96"), 0);
 	/* Nothing was sent: the scale has a length all the same. */
 	assert_non_null(strstr(script.ptr, "set cbrange [0:1]"));
 	tw_str_release(&script);

@@ -151,7 +151,7 @@ static int run(const struct trawl_allocator *allocator, struct trawl_error *err)
 	struct tw_reports_options options = { .model = "a_model" };
 
 	tw_prepared_init(&prepared, scratch.dir, allocator);
-	return tw_reports(&prepared, &options, NULL, err);
+	return tw_reports(&prepared, &options, err);
 }
 
 static int setup(void **state)
@@ -424,7 +424,9 @@ static void hardware_and_packages(void **state)
 			 "- **Peak MAF**: 708 TFLOPS (`matrix_bf16`)\n- **Memory**: 192 GB\n");
 	assert_has(text, "- `a_replay_package.zip`\n- `b_replay_package.zip`\n\n");
 	assert_lacks(text, "notes.txt");
-	assert_has(text, "### Charts\nNone: they were not asked for.\n");
+	assert_has(text, "### Charts\nThey stand below the executive summary; no roofline: ");
+	assert_true(scratch_exists(&scratch, "time_by_category.svg"));
+	assert_false(scratch_exists(&scratch, "roofline.svg"));
 	free(text);
 }
 

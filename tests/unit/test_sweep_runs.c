@@ -262,17 +262,23 @@ static int draw_lanes(const struct trawl_allocator *allocator)
 {
 	static const char *const lanes[] = { "100 %" };
 	static const struct tw_lane_bar bars[] = { { 0, 1, 0, 20000000, "it's" } };
-	const struct tw_lane_panel panel = { "Step 1", lanes, 1, bars, 1, 20000000 };
+	const struct tw_lane_panel panels[] = { { "Step 1", lanes, 1, bars, 1, 20000000 },
+						{ "Step 2", lanes, 1, bars, 1, 40000000 } };
+	const char *axis;
 	struct tw_str script;
 	int status;
 
 	tw_str_init(&script, allocator);
-	tw_lanes_script(&panel, 1, &script);
+	tw_lanes_script(panels, 2, &script);
 	status = script.failed ? TRAWL_ENOMEM : 0;
 	if (!status) {
 		assert_non_null(strstr(script.ptr, "set ytics ('100 %%' 0)"));
 		assert_non_null(strstr(script.ptr, "0 20 0\n"));
 		assert_null(strstr(script.ptr, "it's"));
+		/* One axis for both: 5 % more than the longer one. */
+		axis = strstr(script.ptr, "set xrange [0:42]");
+		assert_non_null(axis);
+		assert_non_null(strstr(axis + 1, "set xrange [0:42]"));
 	}
 	tw_str_release(&script);
 	return status;

@@ -323,6 +323,76 @@ static void copies_around_gaps(void **state)
 	trawl_trace_free(trace);
 }
 
+/*
+ * The operation that runs for more than half of the gap of `dur_ns` from 1000 on; "" when there is
+ * none.  Around it there are shorter and longer gaps, in which others run.
+ */
+static void runs_in_gap(int64_t dur_ns, const char *expected)
+{
+	static const int64_t others[] = { -3000, -1000, 30000, 40000, 70000 };
+	struct tw_gap_host hosts[2] = { 0 };
+	struct trawl_trace *trace;
+	struct trawl_report *report;
+	struct tw_idle_gaps gaps;
+	size_t i;
+
+	for (i = 0; i < 5; i++)
+		script_kernel(&script, "k", 7, others[i], 500, 0);
+	script_call(&script, "cudaLaunchKernel", -500, 1, 1);
+	script_kernel(&script, "first", 7, 0, 1000, 1);
+	script_call(&script, "cudaLaunchKernel", -400, 1, 2);
+	script_kernel(&script, "next", 7, 1000 + dur_ns, 1000, 2);
+	trace = script_read(&script);
+	report = report_of(trace, NULL);
+	assert_int_equal(tw_idle_gaps_init(&gaps, tw_report_input(report)), 0);
+	assert_int_equal(gaps.count, 6);
+	/* Not in order of time. */
+	hosts[0].gap = &gaps.items[2];
+	hosts[1].gap = &gaps.items[1];
+	assert_int_equal(hosts[0].gap->dur_ns, dur_ns);
+	assert_int_equal(tw_gap_hosts(hosts, 2, tw_report_input(report)), 0);
+	if (*expected)
+		assert_string_equal(trawl_trace_text(trace, trace->events.name[hosts[0].operation],
+						     NULL),
+				    expected);
+	else
+		assert_int_equal(hosts[0].operation, TW_NONE);
+	assert_int_equal(hosts[1].operation, TW_NONE);
+	tw_idle_gaps_release(&gaps);
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
+static void more_than_half_of_a_gap(void **state)
+{
+	static const struct {
+		int64_t gap_ns, start_ns, dur_ns;
+		bool runs;
+	} cases[] = {
+		/* From before it, in it, until after it: five of ten or eleven ns are no more. */
+		{ 10, 900, 105, false }, { 10, 900, 106, true },  { 10, 1002, 5, false },
+		{ 10, 1002, 6, true },	 { 10, 1005, 99, false }, { 10, 1004, 99, true },
+		{ 11, 900, 105, false }, { 11, 900, 106, true },  { 11, 1003, 5, false },
+		{ 11, 1003, 6, true },	 { 11, 1006, 99, false }, { 11, 1005, 99, true },
+		{ 1, 1000, 1, true },	 { 1, 1001, 1, false },	  { 10, 900, 900, true },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		script_begin(&script);
+		script_op(&script, "op", cases[i].start_ns, cases[i].dur_ns);
+		runs_in_gap(cases[i].gap_ns, cases[i].runs ? "op" : "");
+	}
+	/* Of two the innermost; one in another thread is none. */
+	script_begin(&script);
+	script_op(&script, "outer", 900, 300);
+	script_op(&script, "inner", 901, 200);
+	runs_in_gap(20, "inner");
+	script_begin(&script);
+	script_slice(&script, "cpu_op", "other", 1, 2, 900, 300, NULL);
+	runs_in_gap(20, "");
+}
+
 /* ---- at random: the causes add up, and the sweep agrees with the timeline */
 
 static uint64_t seed = 5;
@@ -1064,6 +1134,7 @@ int main(void)
 		cmocka_unit_test(waits_for_data),
 		cmocka_unit_test(graphs),
 		cmocka_unit_test(copies_around_gaps),
+		cmocka_unit_test(more_than_half_of_a_gap),
 		cmocka_unit_test(causes_add_up),
 		cmocka_unit_test(copy_times),
 		cmocka_unit_test(copy_counts),

@@ -183,12 +183,16 @@ static void test_box_script(void **state)
 	has(&s, "{/:Bold GEMM Kernel Time Variance by Thread Count}");
 	has(&s, "{/:Bold Thread Configuration}");
 	has(&s, "{/:Bold Time Difference (us)}");
+	has(&s, "'n = 3 each; solid line: median, dashed: mean, ");
 	/* 5.5 10 30: quartiles 7.75 and 20, filled with light blue. */
 	has(&s, "$boxes << EOD\n1 10 0.78 1.22 7.75 20 11393254\n2 4 1.78 2.22 1 5.5 15761536\n");
 	tw_str_release(&s);
 	s = script_of(TW_PLOT_RANKS, points, POINTS, true);
 	has(&s, "svg enhanced size 1008,432 ");
 	has(&s, "('Rank 0' 1, 'Rank 1' 2, 'Rank 10' 3)");
+	has(&s, "'n = 1 to 3; solid line: ");
+	/* 1008 points show as much as 720 do: 1.4 times as large. */
+	has(&s, " fontscale 1.4 linewidth 1.4\n");
 	tw_str_release(&s);
 }
 
@@ -221,6 +225,8 @@ static void test_interaction(void **state)
 	has(&s, "$circles << EOD\n1 20 2062260\n4 5.5 2062260\nEOD\n");
 	has(&s, "'256 threads'");
 	has(&s, "'512 threads'");
+	/* Two of 256 threads and 28 channels, one of all others. */
+	has(&s, "'n = 1 to 2'");
 	tw_str_release(&s);
 }
 
@@ -234,10 +240,13 @@ static void test_violins(void **state)
 	has(&s, "('28ch' 1");
 	has(&s, "('R0' 1, 'R1' 2, 'R10' 3)");
 	has(&s, "transparent solid 0.7");
+	has(&s, "'n = 3 each'");
+	has(&s, "'n = 1 to 3'");
 	tw_str_release(&s);
 	/* One value: lines alone. */
 	s = script_of(TW_PLOT_VIOLINS, points, 1, false);
 	assert_null(strstr(s.ptr, "$bodies with"));
+	has(&s, "'n = 1'");
 	tw_str_release(&s);
 }
 

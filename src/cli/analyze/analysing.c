@@ -1,4 +1,5 @@
 #include "cli/analyze/analysing.h"
+#include "cli/analyze/findings.h"
 
 #include "base/alloc.h"
 #include "base/reuse.h"
@@ -14,6 +15,7 @@ struct analysis {
 	const struct cli_analysing *a;
 	struct tw_prepared prepared;
 	struct trawl_table *categories; /* how each ended */
+	const struct trawl_diagnosis *diagnosis;
 	size_t failed, packages;
 };
 
@@ -28,16 +30,18 @@ static void tell_time(const struct analysis *run, const char *what, double start
 struct ending {
 	const char *name;
 	struct tw_category_result result;
-	double time_ms;
+	struct cli_category_figures figures;
 };
 
-/* By time, most first. */
+/* By time, most first; those without a time are last. */
 static int compare_endings(const void *a, const void *b)
 {
 	const struct ending *p = a, *q = b;
+	double p_ms = p->figures.time_ms >= 0 ? p->figures.time_ms : -1;
+	double q_ms = q->figures.time_ms >= 0 ? q->figures.time_ms : -1;
 
-	if (p->time_ms != q->time_ms)
-		return p->time_ms > q->time_ms ? -1 : 1;
+	if (p_ms != q_ms)
+		return p_ms > q_ms ? -1 : 1;
 	return strcmp(p->name, q->name);
 }
 
@@ -67,13 +71,13 @@ static int analyse_categories(struct analysis *run, struct trawl_error *err)
 			cli_message("category %s skipped: %s", e->name, e->result.message);
 			run->failed++;
 		}
-		e->time_ms = cli_category_time(&run->prepared, e->name);
+		e->figures = cli_category_figures(&run->prepared, e->name);
 	}
 	if (count)
 		qsort(endings, count, sizeof(*endings), compare_endings);
 	for (i = 0; i < count; i++)
-		cli_add_category(run->categories, &run->prepared, endings[i].name,
-				 &endings[i].result);
+		cli_add_category(run->categories, endings[i].name, &endings[i].result,
+				 &endings[i].figures);
 	tell_time(run, "categories analyzed", start);
 	return 0;
 }
@@ -154,24 +158,16 @@ static int analyse(struct analysis *run, struct trawl_error *err)
 	const struct tw_reports_options options = {
 		.model = a->model ? a->model : title_of(a->reporting.path),
 		.no_workbook = a->reporting.no_xlsx,
+		.findings = trawl_diagnosis_findings(run->diagnosis),
+		.no_charts = a->no_plots,
 	};
-	struct tw_pictures *pictures = NULL;
-	double start;
-	int status;
+	int status = analyse_categories(run, err);
+	double start = cli_seconds();
 
-	if (!a->no_plots) {
-		pictures = tw_pictures_begin(&run->prepared, &options);
-		if (!pictures)
-			return tw_no_memory(err);
-	}
-	status = analyse_categories(run, err);
-	start = cli_seconds();
 	if (!status && !a->no_replay)
 		status = write_packages(run, err);
-	if (status)
-		tw_pictures_abandon(pictures);
-	else
-		status = tw_reports(&run->prepared, &options, pictures, err);
+	if (!status)
+		status = tw_reports(&run->prepared, &options, err);
 	tell_time(run, "packages and reports written", start);
 	return status;
 }
@@ -187,9 +183,16 @@ struct shares {
 static void do_share(void *context, size_t i)
 {
 	struct shares *s = context;
+	const struct cli_reporting *r = &s->run->a->reporting;
+	const struct trawl_table *findings = trawl_diagnosis_findings(s->run->diagnosis);
 
-	s->status[i] = i ? cli_write_report(&s->run->a->reporting, s->report, &s->err[i]) :
-			   analyse(s->run, &s->err[i]);
+	if (!i) {
+		s->status[i] = analyse(s->run, &s->err[i]);
+		return;
+	}
+	s->status[i] = cli_write_report(r, s->report, findings, &s->err[i]);
+	if (!s->status[i])
+		s->status[i] = cli_write_findings(cli_output_dir(r), findings, &s->err[i]);
 }
 
 static int write_all(struct analysis *run, const struct trawl_report *report,
@@ -214,7 +217,7 @@ static void tell_where(const struct analysis *run)
 {
 	const char *slash = strrchr(run->prepared.dir, '/');
 
-	cli_message("written to %s%s: standalone_analysis_fair.md and .html, "
+	cli_message("written to %s%s: findings.csv, standalone_analysis_fair.md and .html, "
 		    "standalone_analysis_rough.md, %zu replay package%s%s",
 		    run->prepared.dir, slash && !slash[1] ? "" : "/", run->packages,
 		    run->packages == 1 ? "" : "s",
@@ -233,7 +236,8 @@ static int write_and_print(struct analysis *run, const struct trawl_report *repo
 	start.tv_sec--;
 	if (write_all(run, report, &err))
 		return cli_fail(&err);
-	status = cli_print_analysis(&run->prepared, run->categories, common->format);
+	status =
+		cli_print_analysis(&run->prepared, run->categories, run->diagnosis, common->format);
 	if (status == CLI_DONE && !common->quiet) {
 		tell_where(run);
 		cli_tell_older(run->prepared.dir, &start);
@@ -241,18 +245,42 @@ static int write_and_print(struct analysis *run, const struct trawl_report *repo
 	return status == CLI_DONE && run->failed ? CLI_INCOMPLETE : status;
 }
 
+/* Of the job that the trace is of, else of the trace itself. */
+static int diagnose(struct analysis *run, const struct trawl_report *report,
+		    struct trawl_diagnosis **own)
+{
+	struct trawl_error err;
+	double start = cli_seconds();
+
+	run->diagnosis = run->a->diagnosis;
+	if (run->diagnosis)
+		return CLI_DONE;
+	if (trawl_diagnose(own, report, run->a->reporting.common.threads, &err))
+		return cli_fail(&err);
+	run->diagnosis = *own;
+	tell_time(run, "findings made", start);
+	return CLI_DONE;
+}
+
 int cli_analyse(const struct cli_analysing *a, const struct cli_trace_report *made)
 {
 	struct analysis run = { .a = a, .categories = cli_category_table() };
+	struct trawl_diagnosis *own = NULL;
 	int status;
 
 	if (!run.categories)
 		return cli_no_memory();
+	status = diagnose(&run, made->report, &own);
+	if (status != CLI_DONE) {
+		trawl_table_free(run.categories);
+		return status;
+	}
 	/* What reading gave back is used again. */
 	tw_prepared_init(&run.prepared, cli_output_dir(&a->reporting),
 			 tw_reuse_allocator(made->memory));
 	status = write_and_print(&run, made->report);
 	tw_prepared_release(&run.prepared);
 	trawl_table_free(run.categories);
+	trawl_diagnosis_free(own);
 	return status;
 }

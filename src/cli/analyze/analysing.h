@@ -4,6 +4,7 @@
 
 #include "cli/trace/reporting.h"
 #include "standalone/standalone.h"
+#include "trawl/findings.h"
 
 #include <time.h>
 
@@ -12,6 +13,8 @@ struct cli_analysing {
 	const char *model;	 /* NULL: the name of the trace */
 	struct cli_texts replay; /* names by commas; none: what qualifies by itself */
 	bool no_replay, no_plots;
+	const struct trawl_diagnosis
+		*diagnosis; /* of the job that the trace is of; NULL: of it alone */
 };
 
 /* Writes everything that comes of a report, prints the result; the exit status. */
@@ -33,17 +36,25 @@ void cli_tell_older(const char *dir, const struct timespec *since);
 
 /* A table of categories, for the rows below; NULL when out of memory. */
 struct trawl_table *cli_category_table(void);
-/* The time that it is about; negative when it is not known. */
-double cli_category_time(struct tw_prepared *prepared, const char *name);
-/* How its analysis ended, its time and bottlenecks by its metrics. */
-void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, const char *name,
-		      const struct tw_category_result *result);
+
+/* Of a category, by its metrics. */
+struct cli_category_figures {
+	double time_ms, percent; /* NaN: not known */
+	int64_t bottlenecks;	 /* negative: not known */
+};
+
+struct cli_category_figures cli_category_figures(const struct tw_prepared *prepared,
+						 const char *name);
+/* How its analysis ended, and its figures where that is well. */
+void cli_add_category(struct trawl_table *table, const char *name,
+		      const struct tw_category_result *result,
+		      const struct cli_category_figures *figures);
 
 /*
  * What was analysed, its categories and, last, what is most worth changing; by what the analysis
  * wrote.  The exit status.
  */
 int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categories,
-		       enum tw_format format);
+		       const struct trawl_diagnosis *diagnosis, enum tw_format format);
 
 #endif

@@ -2,12 +2,15 @@
 #include "cli/analyze/analysing.h"
 #include "cli/analyze/questions.h"
 #include "cli/analyze/remote.h"
+#include "cli/ranks/ranks.h"
+#include "cli/ranks/report_ranks.h"
 
 #include <stddef.h>
 #include <string.h>
 
 struct analyze_command {
 	struct cli_analysing analysing;
+	struct cli_ranks ranks;
 	const char *node, *container;
 };
 
@@ -35,6 +38,7 @@ static const struct cli_options options[] = {
 	{ .list = own_options },
 	CLI_NO_XLSX(AT(analysing.reporting)),
 	CLI_COUNTING(AT(analysing.reporting)),
+	CLI_RANKS(AT(ranks)),
 	CLI_VIEW(AT(analysing.reporting)),
 	CLI_OUTPUT(AT(analysing.reporting.common)),
 	CLI_COMMON(AT(analysing.reporting.common)),
@@ -96,20 +100,86 @@ static int analyse_here(const struct cli_analysing *a)
 	return cli_report_end(&made, status);
 }
 
+/* ---- the ranks of a job */
+
+/* The rank's trace; NULL: it is not there any more. */
+static const char *path_of(const struct trawl_job *job, int64_t rank)
+{
+	size_t i;
+
+	for (i = 0; i < trawl_job_ranks(job); i++)
+		if (trawl_job_rank(job, i).rank == rank)
+			return trawl_job_rank(job, i).path;
+	return NULL;
+}
+
+/* What limits the job, and the analysis of the rank that does. */
+static int analyse_limiting_rank(struct analyze_command *c, const struct trawl_job *job,
+				 const struct trawl_diagnosis *diagnosis)
+{
+	struct cli_reporting *r = &c->analysing.reporting;
+	int64_t rank = trawl_diagnosis_limiting_rank(diagnosis);
+
+	r->path = path_of(job, rank);
+	r->common.output = cli_job_dir(job, &r->common);
+	if (!r->common.quiet)
+		cli_message("%zu ranks: findings are of all of them, the rest is of rank %lld (%s)",
+			    trawl_job_ranks(job), (long long)rank, r->path);
+	c->analysing.diagnosis = diagnosis;
+	return analyse_here(&c->analysing);
+}
+
+static int analyse_job(struct analyze_command *c, const char *const *arguments, size_t count)
+{
+	const struct cli_common *common = &c->analysing.reporting.common;
+	struct trawl_diagnosis *diagnosis = NULL;
+	struct trawl_job *job = NULL;
+	struct trawl_error err;
+	int status, loaded;
+
+	c->ranks.common = common;
+	c->ranks.options.collectives_only = c->ranks.options.findings = true;
+	loaded = cli_load_job(&job, &c->ranks, arguments, count);
+	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
+		return loaded;
+	if (trawl_diagnose_job(&diagnosis, job, common->threads, &err))
+		status = cli_fail(&err);
+	else
+		status = analyse_limiting_rank(c, job, diagnosis);
+	trawl_diagnosis_free(diagnosis);
+	trawl_job_free(job);
+	return status == CLI_DONE ? loaded : status;
+}
+
+/* Traces, a directory or a pattern; elsewhere it is seen there. */
+static bool is_job(const struct analyze_command *c, const char *const *arguments, int count)
+{
+	return !c->node && !c->container && cli_is_rank_set(arguments, (size_t)count);
+}
+
 static int analyze(const struct cli_command *command, int argc, char **argv)
 {
 	struct cli_texts options_given = { cli_alloc((size_t)argc, sizeof(char *)), 0 };
 	struct analyze_command c = { .node = NULL }, given;
 	struct cli_analysing *a = &c.analysing;
-	int status;
+	int status, count;
 
+	trawl_job_options_init(&c.ranks.options);
 	cli_reporting_init(&a->reporting);
 	a->reporting.options.exposed_time = true;
 	options_given.count =
 		cli_given_options(options, where_options, argc, argv, options_given.text);
-	status = cli_reporting_begin(&a->reporting, command, &c, argc, argv, true);
+	status = cli_begin(command, &c, argc, argv, &count);
+	if (status < 0)
+		status = cli_reporting_view(&a->reporting, command);
 	if (status < 0 && a->no_replay && a->replay.count)
 		status = cli_usage_error(command, "--replay and --no-replay exclude each other");
+	if (status < 0 && count && is_job(&c, (const char *const *)argv, count))
+		return analyse_job(&c, (const char *const *)argv, (size_t)count);
+	if (status < 0 && count > 1)
+		status = cli_usage_error(command, "more than one TRACE argument (%d given)", count);
+	if (status < 0 && count)
+		a->reporting.path = argv[0];
 	given = c;
 	if (status < 0 && !a->reporting.path)
 		status = ask_missing(command, &c);
@@ -122,12 +192,14 @@ static int analyze(const struct cli_command *command, int argc, char **argv)
 
 const struct cli_command cli_command_analyze = {
 	"analyze",
-	"[TRACE]",
-	"standalone analysis: optimization opportunities and their causes",
-	"Writes two reports (standalone_analysis_fair.md, also as .html, and\n"
+	"[TRACE...]",
+	"what limits a run, what each remedy would gain, and why",
+	"Prints the findings: what limits the run, largest gain first, by replay of what waited for\n"
+	"what. Several traces, a directory or a pattern are the ranks of a job: findings are of all\n"
+	"of them, the rest of the rank that limits it. Writes findings.csv and findings.json, two reports (standalone_analysis_fair.md, also as .html, and\n"
 	"standalone_analysis_rough.md), their data, replay packages of operators, perf_report.xlsx\n"
 	"and perf_report_csvs/*.csv into the output directory (default: analysis_output next to the\n"
-	"trace), and prints the optimization opportunities, largest estimated gain first. Without\n"
+	"trace), and prints the optimization opportunities of operators as well. Without\n"
 	"TRACE it prompts for missing options on a terminal. --node and --container run it remotely:\n"
 	"paths are remote, and trawl must be on the remote PATH.\n\n"
 	"  trawl analyze run/trace.json.gz -o analysis --platform MI300X --model BERT\n",

@@ -56,7 +56,7 @@ static int write_and_print(const struct cli_reporting *r, const struct trawl_rep
 	int status;
 
 	tw_prepared_init(&prepared, dir, trawl_allocator_default());
-	if (cli_write_report(r, report, &err) ||
+	if (cli_write_report(r, report, NULL, &err) ||
 	    tw_prepare(&prepared, report, cli_trace_name(r->path), &err))
 		status = cli_fail(&err);
 	else

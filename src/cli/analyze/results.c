@@ -1,6 +1,6 @@
 /* What analyze and category print: read back from what they wrote. */
 #include "cli/analyze/analysing.h"
-#include "cli/screen.h"
+#include "cli/analyze/findings.h"
 
 #include "base/alloc.h"
 #include "data/limits.h"
@@ -8,6 +8,7 @@
 #include "standalone/markdown.h"
 #include "table/table.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Names of kernels can fill a page. */
@@ -49,27 +50,33 @@ static bool drop(void *context, const struct tw_json_value *operation)
 	return false;
 }
 
-/* Without the operations; into `own`, which is to be released. */
-static const struct tw_json_value *metrics_of(struct tw_prepared *own,
-					      const struct tw_prepared *prepared, const char *name)
+struct cli_category_figures cli_category_figures(const struct tw_prepared *prepared,
+						 const char *name)
 {
-	const struct tw_json_sieve sieve = { "operations", drop, NULL };
-	const char *file;
-	struct trawl_error err;
-
-	tw_prepared_again(own, prepared);
-	file = tw_prepared_name(own, name, "_metrics.json");
-	return file ? tw_prepared_json_some(own, TW_CATEGORY_DATA, file, &sieve, &err) : NULL;
-}
-
-double cli_category_time(struct tw_prepared *prepared, const char *name)
-{
+	const struct tw_json_sieve without_operations = { "operations", drop, NULL };
+	struct cli_category_figures figures = { NAN, NAN, -1 };
+	const struct tw_json_value *metrics = NULL, *found;
 	struct tw_prepared own;
-	const struct tw_json_value *metrics = metrics_of(&own, prepared, name);
-	double time = metrics ? time_of(metrics) : -1;
+	struct trawl_error err;
+	const char *file;
 
+	tw_prepared_again(&own, prepared);
+	file = tw_prepared_name(&own, name, "_metrics.json");
+	if (file)
+		metrics = tw_prepared_json_some(&own, TW_CATEGORY_DATA, file, &without_operations,
+						&err);
+	if (metrics) {
+		figures.time_ms = time_of(metrics);
+		figures.percent = tw_json_number(tw_json_get(metrics, "percent_of_compute"));
+		found = tw_json_get(metrics, "bottlenecks");
+		/* Areas of the system have findings instead. */
+		if (found->type != TW_JSON_ARRAY)
+			found = tw_json_get(metrics, "findings");
+		if (found->type == TW_JSON_ARRAY)
+			figures.bottlenecks = (int64_t)found->count;
+	}
 	tw_prepared_release(&own);
-	return time >= 0 ? time : -1;
+	return figures;
 }
 
 struct trawl_table *cli_category_table(void)
@@ -77,31 +84,15 @@ struct trawl_table *cli_category_table(void)
 	return tw_table_new(&category_spec, trawl_allocator_default());
 }
 
-static void add_figures(struct trawl_table *table, size_t row, const struct tw_json_value *metrics)
-{
-	const struct tw_json_value *found;
-
-	tw_table_set_real(table, row, 2, time_of(metrics));
-	tw_table_set_real(table, row, 3,
-			  tw_json_number(tw_json_get(metrics, "percent_of_compute")));
-	found = tw_json_get(metrics, "bottlenecks");
-	/* Areas of the system have findings instead. */
-	if (found->type != TW_JSON_ARRAY)
-		found = tw_json_get(metrics, "findings");
-	if (found->type == TW_JSON_ARRAY)
-		tw_table_set_integer(table, row, 4, (int64_t)found->count);
-}
-
-void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, const char *name,
-		      const struct tw_category_result *result)
+void cli_add_category(struct trawl_table *table, const char *name,
+		      const struct tw_category_result *result,
+		      const struct cli_category_figures *figures)
 {
 	static const char *const words[] = {
 		[TW_CATEGORY_DONE] = "done",
 		[TW_CATEGORY_NO_DATA] = "no data",
 		[TW_CATEGORY_FAILED] = "failed",
 	};
-	const struct tw_json_value *metrics;
-	struct tw_prepared own;
 	size_t row = tw_table_add_row(table);
 
 	tw_table_set_str(table, row, 0, name);
@@ -110,10 +101,10 @@ void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, c
 		tw_table_add_note(table, "%s failed: %s", name, result->message);
 	if (result->status != TW_CATEGORY_DONE)
 		return;
-	metrics = metrics_of(&own, prepared, name);
-	if (metrics)
-		add_figures(table, row, metrics);
-	tw_prepared_release(&own);
+	tw_table_set_real(table, row, 2, figures->time_ms);
+	tw_table_set_real(table, row, 3, figures->percent);
+	if (figures->bottlenecks >= 0)
+		tw_table_set_integer(table, row, 4, figures->bottlenecks);
 }
 
 /* ---- what was analysed */
@@ -247,6 +238,8 @@ static struct trawl_table *change_table(struct tw_prepared *prepared)
 }
 
 /* ---- printed */
+
+enum { TABLES = 3 };
 
 /* The text of a cell, for a terminal. */
 static void add_cell(struct tw_str *out, const struct trawl_table *table, size_t row, size_t column)
@@ -403,8 +396,8 @@ static void add_changes(struct cli_screen *s, const struct trawl_table *changes)
 		add_change_text(s, changes, i);
 }
 
-static int print_text(const struct tw_json_value *manifest,
-		      const struct trawl_table *const tables[3])
+static int print_text(const struct tw_json_value *manifest, const struct trawl_diagnosis *diagnosis,
+		      const struct trawl_table *const tables[TABLES])
 {
 	bool has_work = has_cell(tables[0], 0, 5) && trawl_table_cell(tables[0], 0, 5).real > 0;
 	struct cli_screen s;
@@ -414,6 +407,8 @@ static int print_text(const struct tw_json_value *manifest,
 	if (has_work) {
 		add_use(&s, tables[0]);
 		add_missing(&s, manifest);
+		tw_str_add_char(&s.out, '\n');
+		cli_add_findings(&s, diagnosis);
 		tw_str_add_char(&s.out, '\n');
 		tw_render_text(tables[1], &s.out, s.width, 0);
 		tw_str_add_char(&s.out, '\n');
@@ -426,9 +421,10 @@ static int print_text(const struct tw_json_value *manifest,
 }
 
 int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categories,
-		       enum tw_format format)
+		       const struct trawl_diagnosis *diagnosis, enum tw_format format)
 {
-	struct trawl_table *tables[3] = { NULL, categories, NULL };
+	struct trawl_table *tables[TABLES] = { NULL, categories, NULL };
+	const struct trawl_table *printed[TABLES + 1];
 	const struct tw_json_value *manifest;
 	struct trawl_error err;
 	int status = CLI_FAILED, i;
@@ -438,19 +434,22 @@ int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categor
 		return cli_fail(&err);
 	tables[0] = analysis_table(manifest);
 	tables[2] = change_table(prepared);
-	for (i = 0, err.status = 0; i < 3 && !err.status; i++) {
+	for (i = 0, err.status = 0; i < TABLES && !err.status; i++) {
 		if (!tables[i])
 			tw_no_memory(&err);
 		else if (tw_table_finish(tables[i], &err))
 			break;
 	}
-	if (i < 3 || err.status)
+	if (i < TABLES || err.status)
 		status = cli_fail(&err);
 	else if (format == TW_FORMAT_TABLE)
-		status = print_text(manifest, (const struct trawl_table *const *)tables);
-	else
-		status = cli_print_tables((const struct trawl_table *const *)tables, 3, format,
-					  "analyze", 0);
+		status = print_text(manifest, diagnosis, (const struct trawl_table *const *)tables);
+	else {
+		printed[0] = trawl_diagnosis_findings(diagnosis);
+		for (i = 0; i < TABLES; i++)
+			printed[1 + i] = tables[i];
+		status = cli_print_tables(printed, 1 + TABLES, format, "analyze", 0);
+	}
 	trawl_table_free(tables[0]);
 	trawl_table_free(tables[2]);
 	return status;

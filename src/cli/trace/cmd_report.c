@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define ROOFLINE "roofline.png"
+#define ROOFLINE "roofline.svg"
 
 struct report_command {
 	struct cli_reporting reporting;
@@ -85,7 +85,7 @@ static int write_and_print(const struct report_command *c, const struct cli_trac
 	double start = cli_seconds();
 	int status, failed;
 
-	failed = cli_write_report(r, made->report, &err);
+	failed = cli_write_report(r, made->report, NULL, &err);
 	if (!failed && c->plots)
 		failed = draw_plots(c, made, &o, &err);
 	if (r->common.verbose)
@@ -205,7 +205,7 @@ static int report_each(struct report_command *c, const char *const *arguments, s
 
 static const struct cli_option own_options[] = {
 	{ "top-ops", 0, &cli_count, "N", AT(top_ops), "operators in the summary (default 10)" },
-	{ "plots", 0, &cli_flag, NULL, AT(plots), "draw " ROOFLINE " with gnuplot" },
+	{ "plots", 0, &cli_flag, NULL, AT(plots), "draw " ROOFLINE },
 	{ "each", 0, &cli_flag, NULL, AT(each),
 	  "report each trace separately, in a directory of its name" },
 	{ 0 },
@@ -257,7 +257,7 @@ const struct cli_command cli_command_report = {
 	"analysis_output beside the trace) and prints a summary. TRACE is a PyTorch profiler "
 	"trace:\n"
 	"JSON, plain or compressed with gzip or zstd; '-' reads standard input. --plots adds\n"
-	"roofline.png. Several traces, a directory or a pattern are the ranks of a job: the same\n"
+	"roofline.svg. Several traces, a directory or a pattern are the ranks of a job: the same\n"
 	"tables over all ranks, with mean, min, max and slowest rank.\n"
 	"\n"
 	"  trawl report trace.json.gz -o report --step 3\n"

@@ -50,15 +50,17 @@ struct cli_outputs cli_report_outputs(const struct cli_reporting *r, const char 
 }
 
 int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,
-		     struct trawl_error *err)
+		     const struct trawl_table *findings, struct trawl_error *err)
 {
 	const struct cli_outputs o = cli_report_outputs(r, cli_output_dir(r));
-	size_t count = trawl_report_tables(report), i;
-	const struct trawl_table **tables = cli_alloc(count, sizeof(*tables));
+	size_t count = trawl_report_tables(report), n = 0, i;
+	const struct trawl_table **tables = cli_alloc(count + 1, sizeof(*tables));
 
+	if (findings)
+		tables[n++] = findings;
 	for (i = 0; i < count; i++)
-		tables[i] = trawl_report_table(report, i);
-	return cli_write_tables(&o, tables, count, err);
+		tables[n++] = trawl_report_table(report, i);
+	return cli_write_tables(&o, tables, n, err);
 }
 
 int cli_write_job_report(const struct cli_outputs *o, const struct trawl_job_report *report,

@@ -56,6 +56,7 @@ static struct tw_chart_point *points_of(const struct trawl_table *table, size_t 
 		p->flops_per_byte = real_cell(table, i, TW_COL_FLOPS_PER_BYTE);
 		p->tflops_per_s = real_cell(table, i, TW_COL_TFLOPS_S_MEAN);
 		p->time_frac = real_cell(table, i, TW_COL_PERCENTAGE) / 100;
+		p->calls = (uint64_t)tw_table_cell(table, i, TW_COL_OPERATION_COUNT).integer;
 		p->spec = text_cell(table, i, TW_COL_COMPUTE_SPEC, arena);
 		if (!p->name || !p->detail || !p->spec)
 			return NULL;

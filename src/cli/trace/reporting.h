@@ -97,9 +97,9 @@ struct cli_outputs cli_report_outputs(const struct cli_reporting *r, const char 
  */
 int cli_write_tables(const struct cli_outputs *o, const struct trawl_table *const *tables,
 		     size_t count, struct trawl_error *err) TRAWL_MUST_CHECK;
-/* perf_report_csvs/ and perf_report.xlsx, as far as they are wanted. */
+/* perf_report_csvs/ and perf_report.xlsx, as far as they are wanted; `findings` first, NULL: none. */
 int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,
-		     struct trawl_error *err) TRAWL_MUST_CHECK;
+		     const struct trawl_table *findings, struct trawl_error *err) TRAWL_MUST_CHECK;
 /* The same of the tables of a job. */
 struct trawl_job_report;
 int cli_write_job_report(const struct cli_outputs *o, const struct trawl_job_report *report,

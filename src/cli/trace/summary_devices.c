@@ -71,26 +71,37 @@ struct trawl_table *cli_by_device(const struct trawl_report *report)
 	return table;
 }
 
-int cli_one_device(const struct cli_trace_report *made)
+static int ask_for_one(const struct trawl_table *devices, const char *path)
 {
-	struct trawl_table *devices = cli_by_device(made->report);
-	size_t count = devices ? trawl_table_rows(devices) : 0, row;
-	const char *names = "", *path = made->r->path;
+	size_t count = trawl_table_rows(devices), row;
+	struct tw_str names;
 
+	tw_str_init(&names, trawl_allocator_default());
 	for (row = 0; row < count; row++) {
 		struct trawl_cell cell = tw_table_cell(devices, row, "device");
 
-		names = cli_text("%s%s%.*s", names, row ? ", " : "", (int)cell.text_len, cell.text);
+		tw_str_add_cstr(&names, row ? ", " : "");
+		tw_str_add(&names, cell.text, cell.text_len);
 	}
-	trawl_table_free(devices);
-	if (count > 1 && made->trace->by_process) {
-		cli_message("%s: %zu devices of several ranks; choose one with --device (%s)", path,
-			    count, names);
-		return CLI_USAGE;
-	}
-	if (count > 1 && !made->r->common.quiet)
+	cli_message("%s: %zu devices of several ranks; choose one with --device (%s)", path, count,
+		    names.failed ? "" : names.ptr);
+	tw_str_release(&names);
+	return CLI_USAGE;
+}
+
+int cli_one_device(const struct cli_trace_report *made)
+{
+	struct trawl_table *devices = cli_by_device(made->report);
+	size_t count = devices ? trawl_table_rows(devices) : 0;
+	const char *path = made->r->path;
+	int status = CLI_DONE;
+
+	if (count > 1 && made->trace->by_process)
+		status = ask_for_one(devices, path);
+	else if (count > 1 && !made->r->common.quiet)
 		cli_message("%s: %zu devices combined: concurrent kernels add up, shares can "
 			    "exceed 100 %%; --device selects one",
 			    path, count);
-	return CLI_DONE;
+	trawl_table_free(devices);
+	return status;
 }

@@ -225,6 +225,19 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "hipstreamwaitevent*", TW_HOST_EVENT_WAIT },
 	{ "musastreamwaitevent*", TW_HOST_EVENT_WAIT },
 	{ "*multiprocessingdataloaderiter*", TW_HOST_WORKER_LOADING },
+	{ "*torch/serialization.py(*): save", TW_HOST_CHECKPOINTING },
+	{ "torch.save*", TW_HOST_CHECKPOINTING },
+	{ "*save_checkpoint*", TW_HOST_CHECKPOINTING },
+	{ "*distributed/checkpoint/*: save*", TW_HOST_CHECKPOINTING },
+	{ "checkpoint*backward*", TW_HOST_RECOMPUTATION },
+	{ "*torch/utils/checkpoint.py(*): recompute_fn", TW_HOST_RECOMPUTATION },
+	{ "*torch/utils/checkpoint.py(*): unpack_hook", TW_HOST_RECOMPUTATION },
+	{ "*compile_inner", TW_HOST_COMPILATION },
+	{ "*_dynamo/convert_frame.py(*", TW_HOST_COMPILATION },
+	{ "*compile_fx*", TW_HOST_COMPILATION },
+	{ "*async_compile*", TW_HOST_COMPILATION },
+	{ "*triton/compiler/*", TW_HOST_COMPILATION },
+	{ "optimizer.step#*", TW_HOST_OPTIMIZER_STEP },
 };
 
-const size_t tw_host_name_kind_count = 223;
+const size_t tw_host_name_kind_count = 236;

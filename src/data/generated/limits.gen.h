@@ -152,3 +152,33 @@
 
 /* % of the roofline: scenarios of `trawl path` have operators at this share of their roofline */
 #define TW_LIMIT_PATH_ROOFLINE_PERCENT 80
+
+/* % of the platform's peak: what well-tuned matrix kernels reach: the target of findings */
+#define TW_LIMIT_TARGET_MATH_PERCENT 80
+
+/* % of the platform's bandwidth: what well-tuned memory-bound kernels reach: the target of findings */
+#define TW_LIMIT_TARGET_MEMORY_PERCENT 85
+
+/* % of its time: a kernel with a lower target time is far below the roofline */
+#define TW_LIMIT_SLOW_KERNEL_PERCENT 75
+
+/* µs: a shorter kernel is never told as slow */
+#define TW_LIMIT_SLOW_KERNEL_LEAST_US 20
+
+/* % of a step: a finding with a smaller gain is not told as a finding */
+#define TW_LIMIT_FINDING_TOLD_PERCENT 1
+
+/* % of a step: a finding with at least this gain is Critical */
+#define TW_LIMIT_FINDING_CRITICAL_PERCENT 20
+
+/* % of a step: a finding with at least this gain is High */
+#define TW_LIMIT_FINDING_HIGH_PERCENT 10
+
+/* % of a step: a finding with at least this gain is Medium, smaller ones Low */
+#define TW_LIMIT_FINDING_MEDIUM_PERCENT 5
+
+/* % of the critical path: with more inferred causes the confidence is medium */
+#define TW_LIMIT_INFERRED_MEDIUM_PERCENT 10
+
+/* % of the critical path: with more inferred causes the confidence is low */
+#define TW_LIMIT_INFERRED_LOW_PERCENT 30

@@ -1,6 +1,7 @@
 #include "job/report/read_job.h"
 
 #include "base/alloc.h"
+#include "diagnose/job_diagnosis.h"
 #include "job/set/job_notes.h"
 #include "job/sums/sums.h"
 #include "job/transport/gather.h"
@@ -34,8 +35,10 @@ static int begin(struct reading *r, const struct trawl_job_options *given, struc
 		.gpus_per_node = o->gpus_per_node,
 		.block_size = o->block_size,
 		.report = o->report,
-		.attach = o->dependencies ? tw_path_attach : NULL,
-		.pass_attached = o->dependencies ? tw_path_pass : NULL,
+		.attach = o->findings	  ? tw_diagnose_attach :
+			  o->dependencies ? tw_path_attach :
+					    NULL,
+		.pass_attached = o->dependencies && !o->findings ? tw_path_pass : NULL,
 		.progress = o->progress,
 		.progress_context = o->progress_context,
 	};

@@ -1,18 +1,23 @@
 #include "render/charts/category_chart.h"
 
-#include "render/charts/gnuplot.h"
+#include "render/charts/svg.h"
 #include "table/columns.h"
 
 #include <math.h>
+#include <string.h>
 
-/* In pixels; names are to the left of the bars, numbers after their ends. */
-#define LEFT 270.0
-#define RIGHT 1000.0
+/* In pixels; name and number of a bar are above it, so that a bar has the whole width. */
+#define LEFT ((double)TW_SVG_EDGE)
+#define RIGHT ((double)TW_SVG_WIDTH - TW_SVG_EDGE)
 #define ABOVE 84.0
-#define BELOW 54.0
-#define ROW 36.0
-#define BAR 22.0
-#define NAME_CELLS 30
+#define ROW 42.0
+#define NAME 10.0 /* the middle of its line, from the top of a row */
+#define BAR_TOP 20.0
+#define BAR_BOTTOM 34.0
+#define LEGEND_ROW 22.0
+#define TITLE_CELLS 44
+#define SUBTITLE_CELLS 56
+#define NAME_CELLS 32
 
 /* Distinguishable with color blindness (Okabe and Ito). */
 static const struct {
@@ -30,83 +35,38 @@ static bool is_known(const struct tw_category_bar *bar)
 	return isfinite(bar->time_ms) && bar->time_ms >= 0;
 }
 
-static size_t count_bars(const struct tw_category_chart *chart)
+static const struct tw_svg_font title_font = { .size = 18, .colour = "111111", .bold = true };
+static const struct tw_svg_font subtitle_font = { .size = 14, .colour = "222222" };
+static const struct tw_svg_font note_font = { .size = 13, .colour = "555555" };
+static const struct tw_svg_font name_font = { .size = 15, .colour = "222222" };
+static const struct tw_svg_font number_font = { .size = 14,
+						.colour = "444444",
+						.align = TW_SVG_RIGHT };
+
+static void add_bar(struct tw_str *out, const struct tw_category_bar *bar, double longest, double y)
 {
-	size_t count = 0, i;
-
-	for (i = 0; i < chart->count; i++)
-		count += is_known(&chart->bars[i]);
-	return count < TW_CATEGORY_CHART_MOST ? count : TW_CATEGORY_CHART_MOST;
-}
-
-unsigned tw_category_chart_height(const struct tw_category_chart *chart)
-{
-	size_t count = count_bars(chart);
-
-	return count ? (unsigned)(ABOVE + BELOW + ROW * (double)count) : 0;
-}
-
-struct drawing {
-	struct tw_str *out;
-	double height, longest; /* pixels; milliseconds */
-	unsigned objects;
-};
-
-static void add_place(struct drawing *d, double x, double y)
-{
-	tw_str_add_cstr(d->out, " screen ");
-	tw_str_add_real(d->out, x / TW_CATEGORY_CHART_WIDTH);
-	tw_str_add_cstr(d->out, ", screen ");
-	tw_str_add_real(d->out, 1 - y / d->height);
-}
-
-/* y from the top. */
-static void add_text(struct drawing *d, const char *text, size_t cells, double x, double y,
-		     const char *look)
-{
-	tw_str_add_cstr(d->out, "set label ");
-	tw_gnuplot_quote(d->out, text, cells);
-	tw_str_add_cstr(d->out, " at");
-	add_place(d, x, y);
-	tw_str_addf(d->out, " front noenhanced %s\n", look);
-}
-
-static void add_box(struct drawing *d, double left, double top, double right, double bottom,
-		    const char *colour)
-{
-	tw_str_addf(d->out, "set object %u rectangle from", ++d->objects);
-	add_place(d, left, top);
-	tw_str_add_cstr(d->out, " to");
-	add_place(d, right, bottom);
-	tw_str_addf(d->out, " fs solid noborder fc rgb '#%s'\n", colour);
-}
-
-static void add_bar(struct drawing *d, const struct tw_category_bar *bar, double middle)
-{
-	double end = LEFT + bar->time_ms / d->longest * (RIGHT - LEFT);
+	double end = LEFT + bar->time_ms / longest * (RIGHT - LEFT);
 	struct tw_str text;
 
 	if (!(end > LEFT + 1))
 		end = LEFT + 1;
-	add_text(d, bar->name, NAME_CELLS, LEFT - 12, middle,
-		 "right font 'sans,11' tc rgb '#222222'");
-	add_box(d, LEFT, middle - BAR / 2, end, middle + BAR / 2, kinds[bar->kind].colour);
-	tw_str_init(&text, d->out->allocator);
+	tw_svg_text(out, LEFT, y + NAME, &name_font, bar->name, NAME_CELLS);
+	tw_svg_box(out, LEFT, y + BAR_TOP, end, y + BAR_BOTTOM, kinds[bar->kind].colour);
+	tw_str_init(&text, out->allocator);
 	tw_str_add_real_fixed(&text, bar->time_ms, 3);
 	tw_str_add_cstr(&text, " ms");
 	if (isfinite(bar->percent)) {
-		tw_str_add_cstr(&text, "  (");
+		tw_str_add_cstr(&text, " (");
 		tw_str_add_real_fixed(&text, bar->percent, 2);
 		tw_str_add_cstr(&text, " %)");
 	}
-	add_text(d, text.ptr ? text.ptr : "", 0, end + 8, middle,
-		 "left font 'sans,10' tc rgb '#444444'");
-	d->out->failed |= text.failed;
+	tw_svg_text(out, RIGHT, y + NAME, &number_font, text.ptr ? text.ptr : "", 0);
+	out->failed |= text.failed;
 	tw_str_release(&text);
 }
 
-/* Which colour is what, those that occur. */
-static void add_kinds(struct drawing *d, const struct tw_category_chart *chart)
+/* Which colour is what, those that occur; to where. */
+static double add_kinds(struct tw_str *out, const struct tw_category_chart *chart, double y)
 {
 	bool there[TW_BAR_KINDS] = { false };
 	double x = LEFT;
@@ -115,13 +75,19 @@ static void add_kinds(struct drawing *d, const struct tw_category_chart *chart)
 	for (i = 0; i < chart->count; i++)
 		there[chart->bars[i].kind] |= is_known(&chart->bars[i]);
 	for (i = 0; i < TW_BAR_KINDS; i++) {
+		double width = 36 + (double)strlen(kinds[i].name) * note_font.size * TW_SVG_CELL;
+
 		if (!there[i])
 			continue;
-		add_box(d, x, d->height - 32, x + 14, d->height - 18, kinds[i].colour);
-		add_text(d, kinds[i].name, 0, x + 20, d->height - 25,
-			 "left font 'sans,10' tc rgb '#444444'");
-		x += 185;
+		if (x + width > RIGHT && x > LEFT) {
+			x = LEFT;
+			y += LEGEND_ROW;
+		}
+		tw_svg_box(out, x, y - 7, x + 14, y + 7, kinds[i].colour);
+		tw_svg_text(out, x + 20, y, &note_font, kinds[i].name, 0);
+		x += width;
 	}
+	return y + LEGEND_ROW;
 }
 
 /* All compute bars that found no room, as one. */
@@ -142,11 +108,12 @@ static struct tw_category_bar rest_of(const struct tw_category_chart *chart, siz
 	return rest;
 }
 
-static void add_bars(struct drawing *d, const struct tw_category_chart *chart)
+/* To where; `y` when there are none. */
+static double add_bars(struct tw_str *out, const struct tw_category_chart *chart, double y)
 {
 	size_t known = 0, compute = 0, others, room, i, drawn = 0;
-	double y = ABOVE + ROW / 2;
 	struct tw_category_bar rest;
+	double longest;
 	bool told = false;
 
 	for (i = 0; i < chart->count; i++) {
@@ -158,10 +125,10 @@ static void add_bars(struct drawing *d, const struct tw_category_chart *chart)
 	if (known > TW_CATEGORY_CHART_MOST)
 		room = TW_CATEGORY_CHART_MOST - others - 1;
 	rest = rest_of(chart, compute - room);
-	d->longest = rest.time_ms;
+	longest = rest.time_ms;
 	for (i = 0; i < chart->count; i++)
 		if (is_known(&chart->bars[i]))
-			d->longest = fmax(d->longest, chart->bars[i].time_ms);
+			longest = fmax(longest, chart->bars[i].time_ms);
 	for (i = 0; i < chart->count; i++) {
 		const struct tw_category_bar *bar = &chart->bars[i];
 
@@ -173,27 +140,29 @@ static void add_bars(struct drawing *d, const struct tw_category_chart *chart)
 			told = true;
 			bar = &rest;
 		}
-		add_bar(d, bar, y);
+		add_bar(out, bar, longest, y);
 		y += ROW;
 	}
+	return y;
 }
 
-void tw_category_chart_script(const struct tw_category_chart *chart, struct tw_str *script)
+bool tw_category_chart(const struct tw_category_chart *chart, struct tw_str *out)
 {
-	unsigned height = tw_category_chart_height(chart);
-	struct drawing d = { .out = script, .height = height };
+	struct tw_str bars;
+	double y;
 
-	tw_str_addf(script,
-		    "set encoding utf8\n"
-		    "set terminal pngcairo size %d,%u noenhanced font 'sans,10' background rgb "
-		    "'#ffffff'\n"
-		    "unset key\nunset tics\nunset border\n"
-		    "set lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n"
-		    "set xrange [0:1]\nset yrange [0:1]\n",
-		    TW_CATEGORY_CHART_WIDTH, height);
-	add_text(&d, chart->title, 100, 20, 26, "left font 'sans:Bold,14' tc rgb '#111111'");
-	add_text(&d, chart->subtitle, 120, 20, 52, "left font 'sans,10' tc rgb '#555555'");
-	add_bars(&d, chart);
-	add_kinds(&d, chart);
-	tw_str_add_cstr(script, "plot NaN\n");
+	tw_str_init(&bars, out->allocator);
+	y = add_bars(&bars, chart, ABOVE);
+	if (y > ABOVE) {
+		y = add_kinds(&bars, chart, y + 12);
+		tw_svg_begin(out, y, chart->title);
+		tw_svg_text(out, LEFT, 24, &title_font, chart->title, TITLE_CELLS);
+		tw_svg_text(out, LEFT, 46, &subtitle_font, chart->subtitle, SUBTITLE_CELLS);
+		tw_svg_text(out, LEFT, 66, &note_font, chart->note, 0);
+		tw_str_add(out, bars.ptr ? bars.ptr : "", bars.len);
+		tw_svg_end(out);
+	}
+	out->failed |= bars.failed;
+	tw_str_release(&bars);
+	return y > ABOVE;
 }

@@ -7,7 +7,6 @@
 
 #include "text/str.h"
 
-#define TW_CATEGORY_CHART_WIDTH 1200
 /* Further ones are one bar together. */
 #define TW_CATEGORY_CHART_MOST 14
 
@@ -27,14 +26,13 @@ struct tw_category_bar {
 };
 
 struct tw_category_chart {
-	const char *title, *subtitle;
+	const char *title, *subtitle;	    /* any text; a line each, as the next */
+	const char *note;		    /* what the numbers are */
 	const struct tw_category_bar *bars; /* drawn in this order, from the top */
 	size_t count;
 };
 
-/* Height of the picture in pixels; 0: there is no bar to draw. */
-unsigned tw_category_chart_height(const struct tw_category_chart *chart);
-/* The script for tw_gnuplot_draw() or tw_gnuplot_begin(). */
-void tw_category_chart_script(const struct tw_category_chart *chart, struct tw_str *script);
+/* As SVG; false, and nothing added, when there is no bar to draw. */
+bool tw_category_chart(const struct tw_category_chart *chart, struct tw_str *out);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "io/sink.h"
 #include "os/child.h"
-#include "render/escape.h"
 #include "render/width.h"
 
 #include <assert.h>
@@ -20,16 +19,11 @@
 
 void tw_gnuplot_quote(struct tw_str *out, const char *text, size_t width)
 {
-	struct tw_str safe, shown;
+	struct tw_str shown;
 	size_t i;
 
-	tw_str_init(&safe, out->allocator);
 	tw_str_init(&shown, out->allocator);
-	tw_escape_terminal(&safe, text, strlen(text));
-	if (width && safe.len)
-		tw_shorten_middle(&shown, safe.ptr, safe.len, width);
-	else
-		tw_str_add(&shown, safe.len ? safe.ptr : "", safe.len);
+	tw_shown_text(&shown, text, width);
 	/*
 	 * Between single quotes nothing means anything but the quote itself: no escape, no command
 	 * in backquotes.  Two quotes are one, but not at the beginning (5.4).
@@ -42,13 +36,19 @@ void tw_gnuplot_quote(struct tw_str *out, const char *text, size_t width)
 			tw_str_add_char(out, shown.ptr[i]);
 	}
 	tw_str_add_char(out, '\'');
-	out->failed = out->failed || safe.failed || shown.failed;
-	tw_str_release(&safe);
+	out->failed = out->failed || shown.failed;
 	tw_str_release(&shown);
 }
 
+/* What gnuplot is given: files in memory. */
+struct drawing {
+	int script, messages, picture;
+	int failure; /* another: the errno if it does not run */
+	int error;   /* an errno: it did not run */
+};
+
 /* Descriptors that a child is given have small numbers; ours stay out of their way. */
-#define FIRST_DESCRIPTOR 16
+#define FIRST_DESCRIPTOR 3
 
 /* An empty file in memory alone, -1 with errno. */
 static int memory_file(const char *name)
@@ -79,43 +79,14 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-/* The first picture goes to standard output, the next to descriptors from 3 on. */
-static int picture_descriptor(size_t i)
-{
-	return i ? STDERR_FILENO + (int)i : STDOUT_FILENO;
-}
-
-static int write_scripts(int fd, const struct tw_str *const *scripts, size_t count)
-{
-	char line[64];
-	size_t i;
-	int error = 0;
-
-	for (i = 0; i < count && !error; i++) {
-		if (scripts[i]->failed)
-			return ENOMEM;
-		snprintf(line, sizeof(line), "reset\nset output '/dev/fd/%d'\n",
-			 picture_descriptor(i));
-		if (i)
-			error = write_all(fd, line, strlen(line));
-		if (!error)
-			error = write_all(fd, scripts[i]->ptr, scripts[i]->len);
-	}
-	lseek(fd, 0, SEEK_SET);
-	return error;
-}
-
 /* In the child: no memory, no locks. */
-static void become(const struct tw_gnuplot *d)
+static void become(const struct drawing *d)
 {
 	char name[] = "gnuplot", defaults[] = "-d", *arguments[] = { name, defaults, NULL };
-	bool fine = dup2(d->script, STDIN_FILENO) >= 0;
-	size_t i;
 	int error;
 
-	for (i = 0; i < d->count && fine; i++)
-		fine = dup2(d->pictures[i], picture_descriptor(i)) >= 0;
-	if (fine && dup2(d->messages, STDERR_FILENO) >= 0)
+	if (dup2(d->script, STDIN_FILENO) >= 0 && dup2(d->picture, STDOUT_FILENO) >= 0 &&
+	    dup2(d->messages, STDERR_FILENO) >= 0)
 		execvp(name, arguments);
 	error = errno;
 	if (write(d->failure, &error, sizeof(error)) < 0)
@@ -123,40 +94,27 @@ static void become(const struct tw_gnuplot *d)
 	_exit(127);
 }
 
-/* It ends with this program: nobody else would end one that hangs. */
-static void start(struct tw_gnuplot *d)
+/* Whether it ran and ended well.  It ends with this program: nobody else would end one that hangs. */
+static bool run(struct drawing *d)
 {
 	pid_t pid = tw_fork(SIGKILL);
+	int status, error;
 
 	if (!pid)
 		become(d);
-	if (pid < 0)
+	if (pid < 0) {
 		d->error = errno;
-	else
-		d->pid = pid;
-}
-
-void tw_gnuplot_begin(struct tw_gnuplot *drawing, const struct tw_str *const *scripts, size_t count)
-{
-	struct tw_gnuplot *d = drawing;
-	size_t i;
-
-	assert(count <= TW_GNUPLOT_MOST);
-	*d = (struct tw_gnuplot){ .count = count };
-	d->script = memory_file("script");
-	d->messages = memory_file("messages");
-	d->failure = memory_file("failure");
-	if (d->script < 0 || d->messages < 0 || d->failure < 0)
-		d->error = errno;
-	for (i = 0; i < count; i++) {
-		d->pictures[i] = memory_file("picture");
-		if (d->pictures[i] < 0)
-			d->error = errno;
+		return false;
 	}
-	if (!d->error)
-		d->error = write_scripts(d->script, scripts, count);
-	if (!d->error)
-		start(d);
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR) {
+			d->error = errno;
+			return false;
+		}
+	}
+	if (pread(d->failure, &error, sizeof(error), 0) == sizeof(error))
+		d->error = error;
+	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
 /* PNG or SVG. */
@@ -211,7 +169,7 @@ static int keep(int picture, const char *path, const struct trawl_allocator *all
 }
 
 /* Why nothing was drawn at `path`. */
-static int fail(const struct tw_gnuplot *d, const char *path, struct trawl_error *err)
+static int fail(const struct drawing *d, const char *path, struct trawl_error *err)
 {
 	char line[300];
 
@@ -229,83 +187,37 @@ static int fail(const struct tw_gnuplot *d, const char *path, struct trawl_error
 	return trawl_error_set(err, TRAWL_EIO, "cannot draw '%s': gnuplot failed: %s", path, line);
 }
 
-/* Whether it ran and ended well. */
-static bool wait_for(struct tw_gnuplot *d)
-{
-	int status, error;
-
-	while (waitpid((pid_t)d->pid, &status, 0) < 0) {
-		if (errno != EINTR) {
-			d->error = errno;
-			return false;
-		}
-	}
-	if (pread(d->failure, &error, sizeof(error), 0) == sizeof(error))
-		d->error = error;
-	return WIFEXITED(status) && !WEXITSTATUS(status);
-}
-
 static void close_file(int fd)
 {
 	if (fd >= 0)
 		close(fd);
 }
 
-int tw_gnuplot_end(struct tw_gnuplot *drawing, const char *const *paths, bool *done,
-		   const struct trawl_allocator *allocator, struct trawl_error *err)
-{
-	struct tw_gnuplot *d = drawing;
-	bool fine = !d->error && wait_for(d);
-	int status = 0;
-	size_t i;
-
-	for (i = 0; i < d->count; i++) {
-		struct trawl_error why;
-		int kept;
-
-		/* The last picture that it began when it failed is not whole. */
-		done[i] = !d->error && is_picture(d->pictures[i]) &&
-			  (fine || (i + 1 < d->count && is_picture(d->pictures[i + 1])));
-		kept = done[i] ? keep(d->pictures[i], paths[i], allocator, &why) :
-				 fail(d, paths[i], &why);
-		done[i] = !kept;
-		if (kept && !status) {
-			status = kept;
-			if (err)
-				*err = why;
-		}
-		close_file(d->pictures[i]);
-	}
-	close_file(d->script);
-	close_file(d->messages);
-	close_file(d->failure);
-	return status;
-}
-
-void tw_gnuplot_abandon(struct tw_gnuplot *drawing)
-{
-	struct tw_gnuplot *d = drawing;
-	size_t i;
-
-	if (!d->error) {
-		kill((pid_t)d->pid, SIGKILL);
-		wait_for(d);
-	}
-	for (i = 0; i < d->count; i++)
-		close_file(d->pictures[i]);
-	close_file(d->script);
-	close_file(d->messages);
-	close_file(d->failure);
-}
-
 int tw_gnuplot_draw(const struct tw_str *script, const char *path,
 		    const struct trawl_allocator *allocator, struct trawl_error *err)
 {
-	struct tw_gnuplot drawing;
-	bool done;
+	struct drawing d = { 0 };
+	int status;
 
 	if (script->failed)
 		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
-	tw_gnuplot_begin(&drawing, &script, 1);
-	return tw_gnuplot_end(&drawing, &path, &done, allocator, err);
+	d.script = memory_file("script");
+	d.messages = memory_file("messages");
+	d.picture = memory_file("picture");
+	d.failure = memory_file("failure");
+	if (d.script < 0 || d.messages < 0 || d.picture < 0 || d.failure < 0)
+		d.error = errno;
+	else
+		d.error = write_all(d.script, script->ptr, script->len);
+	if (!d.error)
+		lseek(d.script, 0, SEEK_SET);
+	if (!d.error && run(&d) && is_picture(d.picture))
+		status = keep(d.picture, path, allocator, err);
+	else
+		status = fail(&d, path, err);
+	close_file(d.picture);
+	close_file(d.failure);
+	close_file(d.messages);
+	close_file(d.script);
+	return status;
 }

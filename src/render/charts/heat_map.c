@@ -4,10 +4,12 @@
 
 #include <math.h>
 
-#define SIDE 1000	/* pixels of the picture's side */
-#define NUMBERS_MOST 16 /* cells a side with their value written into them */
-#define LABELS_MOST 32	/* labels an axis */
-#define DARK_FROM 0.55	/* share of the largest value from which light text is readable */
+#define SIDE 1000 /* pixels of the picture's side */
+#define FONT 18
+#define CELLS_FONT 130.0 /* that of one number in a row */
+#define NUMBERS_MOST 16	 /* cells a side with their value written into them */
+#define LABELS_MOST 20	 /* labels an axis */
+#define DARK_FROM 0.55	 /* share of the largest value from which light text is readable */
 
 static double largest(const struct tw_heat_map *map)
 {
@@ -52,9 +54,9 @@ static void add_labels(struct tw_str *out, char axis, const int64_t *labels, siz
 
 static void add_numbers(const struct tw_heat_map *map, double most, struct tw_str *out)
 {
-	size_t r, c;
+	size_t side = map->row_count > map->column_count ? map->row_count : map->column_count, r, c;
 
-	if (map->row_count > NUMBERS_MOST || map->column_count > NUMBERS_MOST)
+	if (side > NUMBERS_MOST)
 		return;
 	for (r = 0; r < map->row_count; r++)
 		for (c = 0; c < map->column_count; c++) {
@@ -63,9 +65,14 @@ static void add_numbers(const struct tw_heat_map *map, double most, struct tw_st
 			if (!isfinite(value))
 				continue;
 			tw_str_add_cstr(out, "set label '");
-			tw_str_add_real_fixed(out, value, value < 10 ? 3 : 1);
-			tw_str_addf(out, "' at first %zu, first %zu center front tc rgb '%s'\n", c,
-				    r, value > most * DARK_FROM ? "#ffffff" : "#222222");
+			tw_str_add_real_fixed(out, value, value < 1 ? 3 : value < 100 ? 2 : 0);
+			tw_str_addf(out,
+				    "' at first %zu, first %zu center front tc rgb '%s' font "
+				    "'sans,",
+				    c, r, value > most * DARK_FROM ? "#ffffff" : "#222222");
+			/* Five digits of it are as wide as a cell. */
+			tw_str_add_real_fixed(out, fmin(FONT, CELLS_FONT / (double)side), 1);
+			tw_str_add_cstr(out, "'\n");
 		}
 }
 
@@ -75,14 +82,14 @@ void tw_heat_map_script(const struct tw_heat_map *map, struct tw_str *script)
 
 	tw_str_addf(script,
 		    "set encoding utf8\n"
-		    "set terminal pngcairo size %d,%d noenhanced font 'sans,11' background rgb "
+		    "set terminal pngcairo size %d,%d noenhanced font 'sans,%d' background rgb "
 		    "'#ffffff'\n"
 		    "unset key\nset size square\nset border lc rgb '#888888'\n"
 		    "set palette defined (0 '#f7fbff', 1 '#6baed6', 2 '#08306b')\n",
-		    SIDE, SIDE);
+		    SIDE, SIDE, FONT);
 	tw_str_add_cstr(script, "set title ");
 	tw_gnuplot_quote(script, map->title, 0);
-	tw_str_add_cstr(script, " font 'sans:Bold,14'\nset xlabel ");
+	tw_str_add_cstr(script, " font 'sans:Bold,20'\nset xlabel ");
 	tw_gnuplot_quote(script, map->column_axis, 0);
 	tw_str_add_cstr(script, "\nset ylabel ");
 	tw_gnuplot_quote(script, map->row_axis, 0);

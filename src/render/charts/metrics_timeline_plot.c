@@ -2,6 +2,7 @@
 
 #include "render/charts/gnuplot.h"
 
+#include <math.h>
 #include <string.h>
 
 /* 14 inches by 3 a panel, at 150 dots each; the legend has a strip of its own above them. */
@@ -9,11 +10,16 @@
 #define WIDTH (14 * DOTS)
 #define PANEL (3 * DOTS)
 #define LEGEND 50
-#define LEFT 240
+#define LEFT 330
 #define RIGHT 30
+#define ABOVE 58  /* in a panel, its title */
+#define BELOW 112 /* numbers and name of the axis */
 #define BAR_HEIGHT 0.8
-/* Cells of a font of 8 points, in dots; and of labels beside a lane. */
-#define LABEL_CELL 9.0
+/* In dots: a point of a font, and a cell of a text of one point. */
+#define POINT 3.47
+#define LABEL_CELL 2.15
+#define LANE_POINTS 9.0
+#define LABEL_POINTS 7.0
 #define NAME_CELLS 20
 #define LABELLED_NS 1000000 /* shorter bars have no room for a name */
 
@@ -46,15 +52,22 @@ static void add_margins(struct tw_str *out, size_t count, size_t at)
 	tw_str_add_cstr(out, "\nset rmargin at screen ");
 	tw_str_add_real(out, 1 - (double)RIGHT / WIDTH);
 	tw_str_add_cstr(out, "\nset tmargin at screen ");
-	tw_str_add_real(out, share(count, top + 46));
+	tw_str_add_real(out, share(count, top + ABOVE));
 	tw_str_add_cstr(out, "\nset bmargin at screen ");
-	tw_str_add_real(out, share(count, top + PANEL - 88));
+	tw_str_add_real(out, share(count, top + PANEL - BELOW));
 	tw_str_add_char(out, '\n');
 }
 
-static int64_t axis_ns(const struct tw_lane_panel *panel)
+/* The same for all panels, so that lengths compare. */
+static int64_t axis_ns(const struct tw_lane_panel *panels, size_t count)
 {
-	return panel->total_ns > 0 ? panel->total_ns + panel->total_ns / 20 : 1000000;
+	int64_t longest_ns = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (panels[i].total_ns > longest_ns)
+			longest_ns = panels[i].total_ns;
+	return longest_ns > 0 ? longest_ns + longest_ns / 20 : 1000000;
 }
 
 /* Over the panels; what each colour is. */
@@ -67,18 +80,18 @@ static void add_legend(struct tw_str *out, size_t count)
 		tw_str_addf(out, "set object %zu rectangle from screen ", i + 1);
 		tw_str_add_real(out, x / WIDTH);
 		tw_str_add_cstr(out, ", screen ");
-		tw_str_add_real(out, share(count, 34));
+		tw_str_add_real(out, share(count, 38));
 		tw_str_add_cstr(out, " to screen ");
 		tw_str_add_real(out, (x + 40) / WIDTH);
 		tw_str_add_cstr(out, ", screen ");
-		tw_str_add_real(out, share(count, 14));
+		tw_str_add_real(out, share(count, 12));
 		tw_str_addf(out, " fs solid noborder fc rgb '%s'\nset label %zu '%s' at screen ",
 			    kinds[i].colour, i + 1, kinds[i].name);
 		tw_str_add_real(out, (x + 50) / WIDTH);
 		tw_str_add_cstr(out, ", screen ");
-		tw_str_add_real(out, share(count, 24));
+		tw_str_add_real(out, share(count, 25));
 		tw_str_add_cstr(out, " left font 'sans,9'\n");
-		x += 290;
+		x += 345;
 	}
 }
 
@@ -99,7 +112,15 @@ static void add_tick_label(struct tw_str *out, const char *text)
 	tw_str_release(&quoted);
 }
 
-static void add_lanes(struct tw_str *out, const struct tw_lane_panel *panel)
+/* A font of so many points, or less where lanes are narrow. */
+static double fitting(const struct tw_lane_panel *panel, double points)
+{
+	double pitch = (double)(PANEL - ABOVE - BELOW) / (double)(panel->lane_count + 1);
+
+	return fmax(fmin(points, pitch / POINT), 3);
+}
+
+static void add_lanes(struct tw_str *out, const struct tw_lane_panel *panel, int64_t axis)
 {
 	size_t i;
 
@@ -109,9 +130,11 @@ static void add_lanes(struct tw_str *out, const struct tw_lane_panel *panel)
 		add_tick_label(out, panel->lanes[i]);
 		tw_str_addf(out, " %zu", i);
 	}
-	tw_str_addf(out, ") out nomirror\nset yrange [-0.5:%zu.5]\nset xrange [0:",
+	tw_str_add_cstr(out, ") out nomirror font 'sans,");
+	tw_str_add_real_fixed(out, fitting(panel, LANE_POINTS), 1);
+	tw_str_addf(out, "'\nset yrange [-0.5:%zu.5]\nset xrange [0:",
 		    panel->lane_count ? panel->lane_count - 1 : 0);
-	add_ms(out, axis_ns(panel));
+	add_ms(out, axis);
 	tw_str_add_cstr(out, "]\n");
 }
 
@@ -145,15 +168,16 @@ static bool has_kind(const struct tw_lane_panel *panel, unsigned kind)
 }
 
 /* Where there is room for a name: whole, or shortened. */
-static void add_labels(struct tw_str *out, const struct tw_lane_panel *panel)
+static void add_labels(struct tw_str *out, const struct tw_lane_panel *panel, int64_t axis)
 {
-	double dots_a_ns = (double)(WIDTH - LEFT - RIGHT) / (double)axis_ns(panel);
+	double dots_a_ns = (double)(WIDTH - LEFT - RIGHT) / (double)axis;
+	double points = fitting(panel, LABEL_POINTS);
 	size_t i;
 
 	for (i = 0; i < panel->bar_count; i++) {
 		const struct tw_lane_bar *bar = &panel->bars[i];
 		int64_t length = bar->end_ns - bar->start_ns;
-		size_t cells = (size_t)((double)length * dots_a_ns / LABEL_CELL);
+		size_t cells = (size_t)((double)length * dots_a_ns / points / LABEL_CELL);
 
 		if (length <= LABELLED_NS || cells < 3)
 			continue;
@@ -161,13 +185,17 @@ static void add_labels(struct tw_str *out, const struct tw_lane_panel *panel)
 		tw_gnuplot_quote(out, bar->label, cells);
 		tw_str_add_cstr(out, " at ");
 		add_ms(out, bar->start_ns + length / 2);
-		tw_str_addf(out, ",%zu center front font 'sans,7'\n", bar->lane);
+		tw_str_addf(out, ",%zu center front font 'sans,", bar->lane);
+		tw_str_add_real_fixed(out, points, 1);
+		tw_str_add_cstr(out, "'\n");
 	}
 }
 
-static void add_panel(struct tw_str *out, const struct tw_lane_panel *panel, size_t count,
+static void add_panel(struct tw_str *out, const struct tw_lane_panel *panels, size_t count,
 		      size_t at)
 {
+	const struct tw_lane_panel *panel = &panels[at];
+	int64_t axis = axis_ns(panels, count);
 	unsigned kind;
 	bool drawn = false;
 
@@ -178,8 +206,8 @@ static void add_panel(struct tw_str *out, const struct tw_lane_panel *panel, siz
 	tw_str_add_cstr(out, "set title ");
 	tw_gnuplot_quote(out, panel->title, 0);
 	tw_str_add_cstr(out, " font 'sans,11' offset 0,-0.7\n");
-	add_lanes(out, panel);
-	add_labels(out, panel);
+	add_lanes(out, panel, axis);
+	add_labels(out, panel, axis);
 	for (kind = 0; kind < TW_LANE_KINDS; kind++)
 		if (has_kind(panel, kind))
 			add_bars(out, panel, kind);
@@ -203,14 +231,14 @@ void tw_lanes_script(const struct tw_lane_panel *panels, size_t count, struct tw
 
 	tw_str_addf(script,
 		    "set encoding utf8\n"
-		    "set terminal pngcairo size %d,%zu noenhanced font 'sans,9' fontscale 2 "
+		    "set terminal pngcairo size %d,%zu noenhanced font 'sans,9' fontscale 2.6 "
 		    "background rgb '#ffffff'\n"
 		    "unset key\nset border lc rgb '#222222'\nset grid x lc rgb '#dddddd' lt 1\n"
 		    "set xlabel 'Time (ms)' offset 0,0.8\nset xtics out nomirror offset 0,0.3\n"
 		    "set multiplot\n",
 		    WIDTH, LEGEND + count * PANEL);
 	for (i = 0; i < count; i++)
-		add_panel(script, &panels[i], count, i);
+		add_panel(script, panels, count, i);
 	tw_str_add_cstr(script, "unset multiplot\n");
 }
 

@@ -26,7 +26,7 @@
 
 static double scale_of(const struct tw_picture *p)
 {
-	return p->svg ? 1 : DOTS_PER_INCH / POINTS_PER_INCH;
+	return p->zoom * (p->svg ? 1 : DOTS_PER_INCH / POINTS_PER_INCH);
 }
 
 static void add_number(struct tw_str *out, const char *before, double value)
@@ -46,18 +46,17 @@ void tw_picture_begin(const struct tw_picture *p)
 	add_number(out, " size ", floor(p->width * scale + 0.5));
 	add_number(out, ",", floor(p->height * scale + 0.5));
 	tw_str_add_cstr(out, " font 'sans-serif,12' background rgb '#ffffff'");
-	if (!p->svg) {
-		add_number(out, " fontscale ", DOTS_PER_INCH / FONT_DOTS_PER_INCH);
-		add_number(out, " linewidth ", scale);
+	add_number(out, " fontscale ", p->zoom * (p->svg ? 1 : DOTS_PER_INCH / FONT_DOTS_PER_INCH));
+	add_number(out, " linewidth ", scale);
+	if (!p->svg)
 		add_number(out, " pointscale ", scale);
-	}
 	tw_str_add_cstr(out, "\nunset key\nset border 31 lw 1.9 lc rgb '#cccccc'\n"
 			     "set tics scale 0\nset xtics nomirror\nset ytics nomirror\n");
 }
 
 double tw_picture_point_size(const struct tw_picture *p, double radius)
 {
-	return radius / (p->svg ? RADIUS_SVG : RADIUS_PNG);
+	return radius / (p->svg ? RADIUS_SVG / p->zoom : RADIUS_PNG);
 }
 
 void tw_picture_at(const struct tw_picture *p, double x, double y)

@@ -11,6 +11,7 @@
 struct tw_picture {
 	struct tw_str *out;
 	double width, height;
+	double zoom; /* everything, these too, is that much larger in the file */
 	bool svg;
 };
 

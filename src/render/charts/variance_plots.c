@@ -19,10 +19,14 @@ const char *const tw_variance_plot_names[TW_VARIANCE_PLOTS] = {
 
 /* In points; a picture's sizes are in inches. */
 #define INCH 72.0
+/* Text is as large on wide pictures as on narrow ones, when a phone shows all of their width. */
+#define WIDTH_INCHES 10.0
+#define VIOLINS_INCHES 12.5
 #define LABEL_SIZE 16.0
 #define NAME_SIZE 14.0
 #define TITLE_SIZE 16.0
-#define TITLE_ROOM 42.0
+#define NOTE_SIZE 12.0
+#define TITLE_ROOM 58.0
 #define EDGE 12.0
 #define GAP 8.0
 
@@ -143,10 +147,12 @@ static void end_block(struct drawing *d)
 	tw_str_add_cstr(d->out, "EOD\n");
 }
 
-static void begin_picture(struct drawing *d, double width, double height)
+/* `wide`: of a picture with text of usual size, in inches as the others. */
+static void begin_picture(struct drawing *d, double width, double height, double wide)
 {
-	d->picture.width = width * INCH;
-	d->picture.height = height * INCH;
+	d->picture.zoom = width / wide;
+	d->picture.width = wide * INCH;
+	d->picture.height = height * INCH / d->picture.zoom;
 	tw_picture_begin(&d->picture);
 }
 
@@ -157,12 +163,44 @@ static size_t digits_of(int64_t number)
 	return (size_t)snprintf(text, sizeof(text), "%lld", (long long)number);
 }
 
+/* How many samples there are of each of what is drawn. */
+struct samples {
+	size_t least, most, groups;
+};
+
+static void add_samples(struct samples *s, size_t count)
+{
+	s->least = !s->groups || count < s->least ? count : s->least;
+	s->most = count > s->most ? count : s->most;
+	s->groups++;
+}
+
+/* "n = 40 each", "n = 38 to 40" */
+static void tell_samples(const struct samples *s, char *text, size_t size)
+{
+	if (s->least != s->most)
+		snprintf(text, size, "n = %zu to %zu", s->least, s->most);
+	else
+		snprintf(text, size, "n = %zu%s", s->least, s->groups > 1 ? " each" : "");
+}
+
+static void tell_group_samples(const struct tw_variance_group *groups, size_t count, char *text,
+			       size_t size)
+{
+	struct samples s = { 0 };
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		add_samples(&s, groups[i].spread.count);
+	tell_samples(&s, text, size);
+}
+
 /*
  * Lays the axes out within those edges of the picture (panel->left, right and top are given), and
- * names them.
+ * names them; `note` is below the title.
  */
 static void add_axes(struct drawing *d, struct tw_panel *panel, const struct look *look,
-		     const char *left_name, const int64_t *numbers, size_t count)
+		     const char *left_name, const char *note, const int64_t *numbers, size_t count)
 {
 	size_t letters = 0, i;
 	struct tw_panel_labels labels;
@@ -183,9 +221,13 @@ static void add_axes(struct drawing *d, struct tw_panel *panel, const struct loo
 	name.y = EDGE + NAME_SIZE / 2;
 	name.turned = false;
 	tw_picture_text(&d->picture, look->name, name);
-	name.y = panel->top + TITLE_SIZE + 4;
+	name.y = panel->top + NOTE_SIZE + TITLE_SIZE + 6;
 	name.size = TITLE_SIZE;
 	tw_picture_text(&d->picture, look->title, name);
+	name.y = panel->top + NOTE_SIZE;
+	name.size = NOTE_SIZE;
+	name.bold = false;
+	tw_picture_text(&d->picture, note, name);
 }
 
 static int64_t *numbers_of(struct drawing *d, const struct tw_variance_group *groups, size_t count)
@@ -291,6 +333,7 @@ static bool draw_boxes(struct drawing *d, const struct look *look)
 {
 	struct tw_panel panel = { .left = EDGE, .size = LABEL_SIZE };
 	struct tw_variance_group *groups;
+	char samples[64], note[160];
 	int64_t *numbers;
 	size_t count;
 	bool fliers;
@@ -299,11 +342,15 @@ static bool draw_boxes(struct drawing *d, const struct look *look)
 	numbers = groups ? numbers_of(d, groups, count) : NULL;
 	if (!numbers)
 		return false;
-	begin_picture(d, look->width, look->height);
+	begin_picture(d, look->width, look->height, WIDTH_INCHES);
 	panel.right = d->picture.width - EDGE;
 	panel.top = d->picture.height - TITLE_ROOM;
 	range_of(d, &panel);
-	add_axes(d, &panel, look, TIME_AXIS, numbers, count);
+	tell_group_samples(groups, count, samples, sizeof(samples));
+	snprintf(note, sizeof(note),
+		 "%s; solid line: median, dashed: mean, box: quartiles, whiskers: 1.5 IQR",
+		 samples);
+	add_axes(d, &panel, look, TIME_AXIS, note, numbers, count);
 	add_boxes(d, groups, count, look->by);
 	add_whiskers(d, groups, count);
 	add_middles(d, groups, count);
@@ -358,6 +405,7 @@ static bool add_violins(struct drawing *d, struct tw_panel panel, const struct l
 			const char *colour)
 {
 	struct tw_variance_group *groups;
+	char samples[64];
 	bool bodies = false;
 	int64_t *numbers;
 	size_t count, i;
@@ -366,7 +414,8 @@ static bool add_violins(struct drawing *d, struct tw_panel panel, const struct l
 	numbers = groups ? numbers_of(d, groups, count) : NULL;
 	if (!numbers)
 		return false;
-	add_axes(d, &panel, look, TIME_AXIS, numbers, count);
+	tell_group_samples(groups, count, samples, sizeof(samples));
+	add_axes(d, &panel, look, TIME_AXIS, samples, numbers, count);
 	begin_block(d, "bodies");
 	for (i = 0; i < count; i++)
 		bodies |= add_body(d, &groups[i], (double)(i + 1));
@@ -402,13 +451,13 @@ static bool draw_violins(struct drawing *d)
 	bool fine = true;
 	size_t i;
 
-	begin_picture(d, looks[0].width, looks[0].height);
+	begin_picture(d, looks[0].width, looks[0].height, VIOLINS_INCHES);
 	tw_str_add_cstr(d->out, "set multiplot\n");
 	title.x = d->picture.width / 2;
-	title.y = d->picture.height - 20;
+	title.y = d->picture.height - 18;
 	tw_picture_text(&d->picture, "GEMM Kernel Time Variance Distribution", title);
 	range_of(d, &panel);
-	panel.top = d->picture.height - 40 - TITLE_ROOM;
+	panel.top = d->picture.height - 30 - TITLE_ROOM;
 	for (i = 0; i < 3 && fine; i++) {
 		panel.left = d->picture.width * (double)i / 3 + EDGE;
 		panel.right = d->picture.width * (double)(i + 1) / 3 - EDGE;
@@ -438,6 +487,7 @@ struct interaction {
 	size_t thread_count, channel_count, circle;
 	struct mean *means; /* by threads, then channels */
 	size_t count;
+	struct samples samples; /* of the means */
 	double least, greatest;
 };
 
@@ -479,6 +529,7 @@ static bool collect_means(struct drawing *d, struct interaction *n)
 		while (n->channels[channel].number != list[i].channels)
 			channel++;
 		n->means[n->count++] = (struct mean){ thread, channel, mean };
+		add_samples(&n->samples, end - i);
 		n->least = fmin(n->least, mean);
 		n->greatest = fmax(n->greatest, mean);
 	}
@@ -615,6 +666,7 @@ static bool draw_interaction(struct drawing *d)
 					  "Thread-Channel Interaction: Mean Variance" };
 	struct interaction n = { .least = INFINITY, .greatest = -INFINITY };
 	struct tw_panel panel = { .left = EDGE, .size = LABEL_SIZE };
+	char samples[64];
 	int64_t *numbers;
 	size_t i;
 
@@ -628,11 +680,12 @@ static bool draw_interaction(struct drawing *d)
 	for (i = 0; i < n.thread_count; i++)
 		if (n.threads[i].number == CIRCLE_THREADS)
 			n.circle = i;
-	begin_picture(d, look.width, look.height);
+	begin_picture(d, look.width, look.height, WIDTH_INCHES);
 	panel.right = d->picture.width - EDGE - legend_width(&n);
 	panel.top = d->picture.height - TITLE_ROOM;
 	tw_panel_range(&d->picture, &panel, n.least, n.greatest);
-	add_axes(d, &panel, &look, "Mean Time Difference (us)", numbers, n.channel_count);
+	tell_samples(&n.samples, samples, sizeof(samples));
+	add_axes(d, &panel, &look, "Mean Time Difference (us)", samples, numbers, n.channel_count);
 	add_legend(d, &n, &panel);
 	add_lines(d, &n);
 	add_markers(d, &n, true);

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define PICTURE_LIMIT ((size_t)16 << 20)
-#define DATA_PNG "data:image/png;base64,"
 
 /* ---- anchors */
 
@@ -160,8 +159,8 @@ static cmark_mem cmark_memory = { take_zeroed, take_again, give_back };
 
 /* ---- headings */
 
-/* What is seen of a heading. */
-static void heading_text(cmark_node *heading, struct tw_str *out)
+/* What is seen of a heading, or instead of a picture. */
+static void seen_text(cmark_node *heading, struct tw_str *out)
 {
 	cmark_iter *iter = cmark_iter_new(heading);
 	cmark_event_type event;
@@ -183,11 +182,11 @@ static void heading_text(cmark_node *heading, struct tw_str *out)
 /* ---- pictures */
 
 /* A name that leads nowhere else. */
-static bool is_plain_png(const char *name)
+static bool is_plain_svg(const char *name)
 {
 	size_t len = strlen(name);
 
-	return len > 4 && name[0] != '.' && !strcmp(name + len - 4, ".png") &&
+	return len > 4 && name[0] != '.' && !strcmp(name + len - 4, ".svg") &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
 		       len;
 }
@@ -202,30 +201,46 @@ static void drop_picture(cmark_node *image)
 	cmark_node_free(image);
 }
 
+/* The tag is ours: cmark leaves out data that are SVG.  In it no script runs, nothing is loaded. */
+static void put_picture(cmark_node *image, struct tw_str *bytes, struct tw_str *tag)
+{
+	cmark_node *own;
+
+	tw_str_add_cstr(tag, "<img src=\"data:image/svg+xml;base64,");
+	tw_add_base64(tag, (const unsigned char *)bytes->ptr, bytes->len);
+	tw_str_add_cstr(tag, "\" alt=\"");
+	tw_str_clear(bytes);
+	seen_text(image, bytes);
+	tw_escape_html(tag, bytes->len ? bytes->ptr : "", bytes->len);
+	tw_str_add_cstr(tag, "\" />");
+	if (tag->failed || bytes->failed)
+		return;
+	own = cmark_node_new_with_mem(CMARK_NODE_CUSTOM_INLINE, &cmark_memory);
+	cmark_node_set_on_enter(own, tag->ptr);
+	cmark_node_replace(image, own);
+	cmark_node_free(image);
+}
+
 static void embed(cmark_node *image, const char *dir, struct anchors *list)
 {
 	const char *name = cmark_node_get_url(image);
-	struct tw_str *path = &list->texts[0], *bytes = &list->texts[1], *url = &list->texts[2];
+	struct tw_str *path = &list->texts[0], *bytes = &list->texts[1], *tag = &list->texts[2];
 	struct trawl_error err;
 	int status = TRAWL_EIO;
 
 	tw_str_clear(path);
 	tw_str_clear(bytes);
-	tw_str_clear(url);
-	if (is_plain_png(name)) {
+	tw_str_clear(tag);
+	if (is_plain_svg(name)) {
 		tw_str_addf(path, "%s/%s", dir, name);
 		status = path->failed ? TRAWL_ENOMEM :
 					tw_file_read_found(path->ptr, PICTURE_LIMIT, bytes, &err);
 	}
-	if (!status) {
-		tw_str_add_cstr(url, DATA_PNG);
-		tw_add_base64(url, (const unsigned char *)bytes->ptr, bytes->len);
-		if (!url->failed)
-			cmark_node_set_url(image, url->ptr);
-	} else {
+	if (!status)
+		put_picture(image, bytes, tag);
+	else
 		drop_picture(image);
-	}
-	list->failed |= url->failed || status == TRAWL_ENOMEM;
+	list->failed |= bytes->failed || tag->failed || status == TRAWL_ENOMEM;
 }
 
 /* ---- the page */
@@ -265,7 +280,7 @@ static void prepare(cmark_node *document, const char *dir, struct anchors *list)
 		} else if (event == CMARK_EVENT_ENTER && type == CMARK_NODE_HEADING) {
 			tw_str_clear(text);
 			tw_str_clear(anchor);
-			heading_text(node, text);
+			seen_text(node, text);
 			tw_heading_anchor(anchor, text->ptr ? text->ptr : "", text->len);
 			add_anchor(list, anchor, text, cmark_node_get_heading_level(node));
 			list->failed |= text->failed;

@@ -1,0 +1,15 @@
+/* Findings as analyze writes and prints them. */
+#ifndef TW_CLI_ANALYZE_FINDINGS_H
+#define TW_CLI_ANALYZE_FINDINGS_H
+
+#include "cli/screen.h"
+#include "trawl/findings.h"
+
+/* DIR/findings.csv and DIR/findings.json. */
+int cli_write_findings(const char *dir, const struct trawl_table *findings,
+		       struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* What limits the run, the largest gains first, then what is worth knowing. */
+void cli_add_findings(struct cli_screen *s, const struct trawl_diagnosis *diagnosis);
+
+#endif

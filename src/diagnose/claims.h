@@ -1,0 +1,104 @@
+/*
+ * What the rules found in one rank: for each kind of finding its places and what would change there.
+ * Texts are its own: the trace may go.
+ */
+#ifndef TW_DIAGNOSE_CLAIMS_H
+#define TW_DIAGNOSE_CLAIMS_H
+
+#include "diagnose/remedy.h"
+#include "store/pool.h"
+
+#define TW_FINDING_KIND(id) TW_KIND_##id,
+enum tw_finding_kind {
+#include "diagnose/kinds.def"
+	TW_FINDING_KINDS
+};
+#undef TW_FINDING_KIND
+
+/* Where a finding is, and what it costs there; texts 0: not known. */
+struct tw_spot {
+	uint32_t operation; /* with its shapes */
+	uint32_t call;	    /* of the runtime, or a GPU event's kind */
+	uint32_t site;	    /* file(line): function */
+	uint32_t module;
+	int64_t step; /* its number, of what is in one step only; -1 */
+	uint64_t count;
+	int64_t ns;	/* of the host, or of the GPU: what decides the order */
+	uint64_t event; /* the first one's number in the trace */
+};
+
+struct tw_claim {
+	struct tw_remedy remedy;
+	TW_LIST(struct tw_spot) spots;
+	uint64_t count;		 /* places */
+	int64_t host_ns, gpu_ns; /* that they take */
+	double figure;		 /* for the evidence, its meaning is the kind's */
+};
+
+struct tw_collective_size {
+	double in, out;	      /* elements, 0: not recorded */
+	double bus_bytes;     /* that the links of a rank must carry; 0: not known */
+	double expected_gbps; /* 0: no claim for such */
+	uint32_t name, group; /* texts: as recorded, of its process group */
+	uint8_t to_all;	      /* all_to_all */
+	uint8_t pair;	      /* 1: send, 2: receive */
+	uint8_t reduces;      /* allreduce, reduce_scatter: gradients */
+};
+
+struct tw_claims {
+	const struct trawl_allocator *allocator;
+	struct tw_claim of[TW_FINDING_KINDS];
+	struct tw_pool texts;
+	/* For rules over ranks. */
+	uint64_t *place; /* by GPU event: of computing, what it is (kernel, shapes); 0: other work */
+	uint8_t *pass;	 /* by GPU event: 1: backward */
+	uint32_t gpu_count;
+	uint8_t *loads_or_waits; /* by label: calls that load code, or that may wait besides their purpose */
+	uint32_t label_count;
+	struct tw_collective_size *collectives; /* in the order of those of the part */
+	uint32_t collective_count;
+	int64_t idle_ns[4]; /* enum tw_idle_cause */
+	int64_t warm_ns; /* of the host: loads, compilation, allocation in the first step alone */
+	bool trains, amd;
+	bool failed; /* out of memory */
+};
+
+enum tw_idle_cause { TW_IDLE_LOADING, TW_IDLE_WAITING, TW_IDLE_OTHER, TW_IDLE_LAUNCH };
+
+struct tw_analysis_input;
+struct tw_path_part;
+
+/* Looks for everything.  0 or TRAWL_ENOMEM; to be released in any case. */
+int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
+		   const struct tw_path_part *part,
+		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+void tw_claims_release(struct tw_claims *claims);
+
+/* ---- for the rules */
+
+struct tw_look;
+
+/* A text of the claims' own, 0 of an empty one. */
+uint32_t tw_claim_text(struct tw_look *look, const char *text, size_t len);
+void tw_claim_remove(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu);
+void tw_claim_duration(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, double ns);
+/* GPU events of a leaf take `ns` together. */
+void tw_claim_scale(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, double factor);
+void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t track, int64_t from_ns,
+		   int64_t to_ns, int64_t keep_ns);
+void tw_claim_change(struct tw_look *look, enum tw_finding_kind kind,
+		     const struct tw_remedy_part *change);
+/* A place: an event of the host, with the call that shows it (TW_NONE: none). */
+void tw_claim_spot(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
+		   uint32_t call_event, int64_t ns);
+void tw_claim_spot_in_step(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
+			   uint32_t call_event, int64_t ns, int64_t step);
+
+/* A collective, by its name and the call that launched it. */
+void tw_claim_collective(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu);
+/* Operators that follow each other, by their names. */
+struct tw_leaf;
+void tw_claim_chain_spot(struct tw_look *look, enum tw_finding_kind kind,
+			 const struct tw_leaf *first, uint32_t count, int64_t ns);
+
+#endif

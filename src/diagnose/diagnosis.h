@@ -1,0 +1,89 @@
+/*
+ * What limits a run, and what each remedy would gain: the findings, by replay of the dependencies of
+ * all its ranks.
+ */
+#ifndef TW_DIAGNOSE_DIAGNOSIS_H
+#define TW_DIAGNOSE_DIAGNOSIS_H
+
+#include "diagnose/claims.h"
+#include "path/graph.h"
+#include "table/table.h"
+
+struct tw_finding {
+	enum tw_finding_kind kind;
+	double gain_ns;	     /* of a step; NaN: not known */
+	double gain_percent; /* of a step, or of the window */
+	double together_percent;
+	const char *how;     /* how the gain is known, where it is not as of its kind; NULL */
+	uint32_t first_rank; /* index of the first of `ranks` */
+	char ranks[64];	     /* "2", "1, 3"; "": all, or the only one */
+	char where[600];     /* at most three places */
+	char operation[200], module[120], site[200], stream[40];
+	char evidence[600];
+	char variant[120]; /* of the remedy: what is assumed */
+	double inferred_percent;
+	uint64_t changed;
+	struct tw_scenario scenario; /* its change */
+};
+
+struct tw_diagnosis {
+	const struct trawl_allocator *allocator;
+	struct tw_path *path;
+	struct tw_claims *claims; /* by rank */
+	uint32_t rank_count;
+	int64_t *times; /* as recorded */
+	int64_t window_ns;
+	double step_ns;			     /* NaN: no two steps */
+	uint32_t steps;			     /* 0: not annotated */
+	TW_LIST(struct tw_finding) findings; /* by gain, then observations */
+	bool failed;
+};
+
+/*
+ * Finds all.  Takes the path and the claims, an array of as many as the path has ranks; they are freed
+ * with it, also when it fails.  0 or TRAWL_ENOMEM.
+ */
+int tw_diagnose(struct tw_diagnosis *d, struct tw_path *path, struct tw_claims *claims,
+		unsigned threads, const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+void tw_diagnosis_release(struct tw_diagnosis *d);
+
+extern const struct tw_table_spec tw_findings_spec;
+/* The table `findings`; NULL: out of memory. */
+struct trawl_table *tw_findings_table(const struct tw_diagnosis *d,
+				      const struct trawl_allocator *allocator);
+
+/* ---- for rules over ranks */
+
+/* Adds to the evidence; a place, of three at most. */
+void tw_evidence(struct tw_finding *f, const char *format, ...) TRAWL_PRINTF(2, 3);
+void tw_add_place(struct tw_finding *f, const char *format, ...) TRAWL_PRINTF(2, 3);
+void tw_set_ranks(struct tw_finding *f, const struct tw_diagnosis *d, const uint32_t *ranks,
+		  uint32_t count);
+/* Applies what the ranks claimed of its kind; whether that changes anything. */
+bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f);
+/* The places of a kind in a rank. */
+void tw_places_of(struct tw_finding *f, const struct tw_diagnosis *d, uint32_t rank,
+		  enum tw_finding_kind kind);
+
+/* Of the points of a rank that are weighed, those called the same together: the heaviest as places. */
+void tw_add_heaviest(struct tw_finding *f, const struct tw_diagnosis *d, uint32_t rank,
+		     int64_t (*weight)(const struct tw_diagnosis *d, uint32_t point,
+				       const struct tw_scenario *s),
+		     const struct tw_scenario *s);
+
+/* What a scenario gains: ns of a step and percent, or of the window by step. 0 or -1. */
+int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, double *gain_ns,
+	       double *percent) TRAWL_MUST_CHECK;
+
+/* The computing time of a rank. */
+int64_t tw_computing_ns(const struct tw_diagnosis *d, uint32_t rank);
+uint32_t tw_first_launched_after(const struct tw_path *path, const struct tw_path_rank *r,
+				 int64_t time_ns);
+int64_t tw_first_host_time(const struct tw_path *path, const struct tw_path_rank *r);
+/* The median delay of a code where it binds at GPU work, 1 us where it never does. */
+int64_t tw_usual_delay(const struct tw_path *path, const struct tw_path_rank *r,
+		       enum tw_cause code);
+/* How many process groups a rank receives in. */
+uint64_t tw_receives_from(const struct tw_diagnosis *d, uint32_t rank);
+
+#endif

@@ -1,0 +1,286 @@
+/* What rules say of a finding, and ask of the run: texts, places, sums, gains. */
+#include "diagnose/kinds.h"
+
+#include "base/alloc.h"
+#include "base/median.h"
+#include "base/search.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- texts of a finding */
+
+static void add_text(char *text, size_t size, const char *format, va_list args)
+{
+	size_t len = strlen(text);
+
+	vsnprintf(text + len, size - len, format, args);
+}
+
+void tw_evidence(struct tw_finding *f, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_text(f->evidence, sizeof(f->evidence), format, args);
+	va_end(args);
+}
+
+/* A place, unless three are there already. */
+void tw_add_place(struct tw_finding *f, const char *format, ...)
+{
+	char *at = f->where, place[200];
+	va_list args;
+	unsigned n = 0;
+	size_t len;
+
+	for (; (at = strchr(at, ';')); at++)
+		n++;
+	va_start(args, format);
+	vsnprintf(place, sizeof(place), format, args);
+	va_end(args);
+	if (n >= 2 || strstr(f->where, place))
+		return;
+	len = strlen(f->where);
+	snprintf(f->where + len, sizeof(f->where) - len, "%s%s", len ? "; " : "", place);
+}
+
+void tw_set_ranks(struct tw_finding *f, const struct tw_diagnosis *d, const uint32_t *ranks,
+		  uint32_t count)
+{
+	uint32_t i;
+
+	f->ranks[0] = '\0';
+	f->first_rank = count ? ranks[0] : 0;
+	for (i = 0; i < count; i++) {
+		size_t len = strlen(f->ranks);
+
+		snprintf(f->ranks + len, sizeof(f->ranks) - len, "%s%lld", len ? ", " : "",
+			 (long long)d->path->ranks[ranks[i]].rank);
+	}
+}
+
+/* A text of a place, in which no place ends. */
+static void copy_place(char *out, size_t size, const struct tw_pool *texts, uint32_t text)
+{
+	size_t i;
+
+	snprintf(out, size, "%s", tw_pool_text(texts, text, NULL));
+	for (i = 0; out[i]; i++)
+		if (out[i] == ';')
+			out[i] = ',';
+}
+
+static void add_spot(struct tw_finding *f, const struct tw_pool *texts, const struct tw_spot *s,
+		     bool first)
+{
+	char text[200];
+
+	if (s->step >= 0)
+		tw_add_place(f, "step %lld", (long long)s->step);
+	if (s->operation) {
+		copy_place(text, sizeof(text), texts, s->operation);
+		tw_add_place(f, "%s", text);
+		if (first)
+			snprintf(f->operation, sizeof(f->operation), "%s", text);
+	}
+	if (s->call) {
+		copy_place(text, sizeof(text), texts, s->call);
+		tw_add_place(f, "%s", text);
+	}
+	if (s->site) {
+		copy_place(text, sizeof(text), texts, s->site);
+		tw_add_place(f, "%s", text);
+		if (first)
+			snprintf(f->site, sizeof(f->site), "%s", text);
+	}
+	if (s->module && first)
+		copy_place(f->module, sizeof(f->module), texts, s->module);
+}
+
+/* The places of a kind in a rank, the most telling first. */
+void tw_places_of(struct tw_finding *f, const struct tw_diagnosis *d, uint32_t rank,
+		  enum tw_finding_kind kind)
+{
+	const struct tw_claim *claim = &d->claims[rank].of[kind];
+	size_t i;
+
+	for (i = 0; i < claim->spots.count && i < 3; i++)
+		add_spot(f, &d->claims[rank].texts, &claim->spots.at[i], i == 0);
+}
+
+/* ---- sums that rules ask for */
+
+int64_t tw_computing_ns(const struct tw_diagnosis *d, uint32_t rank)
+{
+	const struct tw_path_rank *r = &d->path->ranks[rank];
+	int64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->launched_count; i++) {
+		uint32_t g = r->launched[i];
+
+		if (d->claims[rank].place[g])
+			sum += d->path->points[tw_gpu_end(r, g)].time_ns -
+			       d->path->points[tw_gpu_start(r, g)].time_ns;
+	}
+	return sum;
+}
+
+uint32_t tw_first_launched_after(const struct tw_path *path, const struct tw_path_rank *r,
+				 int64_t time_ns)
+{
+	return (uint32_t)TW_LOWER_BOUND(at, 0, r->launched_count,
+					path->points[r->launch[r->launched[at]]].time_ns <=
+						time_ns);
+}
+
+int64_t tw_first_host_time(const struct tw_path *path, const struct tw_path_rank *r)
+{
+	int64_t first = INT64_MAX;
+	uint32_t t;
+
+	for (t = 0; t < r->thread_count; t++)
+		if (path->points[r->threads[t].first].time_ns < first)
+			first = path->points[r->threads[t].first].time_ns;
+	return first;
+}
+
+/* The median delay of a code where it binds at GPU work, 1 us where it never does. */
+int64_t tw_usual_delay(const struct tw_path *path, const struct tw_path_rank *r, enum tw_cause code)
+{
+	enum { NEVER_NS = 1000, SAMPLES = 4096 };
+	int64_t all[SAMPLES];
+	uint32_t g, stride = r->gpu_count / SAMPLES + 1;
+	size_t n = 0;
+
+	for (g = 0; g < r->gpu_count && n < SAMPLES; g += stride) {
+		uint32_t start = tw_gpu_start(r, g), cause = tw_path_binding(path, start);
+
+		if (cause != TW_NO_POINT && tw_path_code(path, cause) == code)
+			all[n++] = tw_path_delay(path, start, cause);
+	}
+	return n ? tw_middle_of(all, n).lower : NEVER_NS;
+}
+
+/* How many process groups a rank receives in. */
+uint64_t tw_receives_from(const struct tw_diagnosis *d, uint32_t rank)
+{
+	const struct tw_claims *c = &d->claims[rank];
+	uint32_t seen[16], n = 0, i, k;
+
+	for (i = 0; i < c->collective_count; i++) {
+		if (c->collectives[i].pair != 2)
+			continue;
+		for (k = 0; k < n && seen[k] != c->collectives[i].group; k++)
+			;
+		if (k == n && n < sizeof(seen) / sizeof(seen[0]))
+			seen[n++] = c->collectives[i].group;
+	}
+	return n;
+}
+
+/* ---- places by weight */
+
+/* What a label is called: of a call its operation, else its name. */
+static uint32_t text_of(const struct tw_path_rank *r, uint32_t label, bool gpu)
+{
+	return gpu || !r->labels[label].operation ? r->labels[label].name :
+						    r->labels[label].operation;
+}
+
+void tw_add_heaviest(struct tw_finding *f, const struct tw_diagnosis *d, uint32_t rank,
+		     int64_t (*weight)(const struct tw_diagnosis *d, uint32_t point,
+				       const struct tw_scenario *s),
+		     const struct tw_scenario *s)
+{
+	enum { MOST = 3 };
+	const struct tw_path_rank *r = &d->path->ranks[rank];
+	size_t bytes = ((size_t)r->texts.count + 1) * sizeof(int64_t);
+	int64_t *sums = tw_alloc_array(d->allocator, bytes, 1);
+	uint32_t p, k, i, best;
+
+	for (p = r->first; sums && p < r->first + r->count; p++) {
+		int64_t ns = weight(d, p, s);
+
+		if (ns > 0)
+			sums[text_of(r, d->path->points[p].label,
+				     tw_is_gpu_point(&d->path->points[p]))] += ns;
+	}
+	for (k = 0; sums && k < MOST; k++) {
+		for (i = best = 0; i < r->texts.count; i++)
+			best = sums[i] > sums[best] ? i : best;
+		if (sums[best] <= 0)
+			break;
+		tw_add_place(f, "%.150s", tw_pool_text(&r->texts, best, NULL));
+		sums[best] = 0;
+	}
+	tw_free(d->allocator, sums, bytes);
+}
+
+/* ---- what ranks claimed */
+
+bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
+{
+	uint32_t i, with = 0, best = 0, ranks[16];
+	uint64_t count = 0, most = 0;
+
+	for (i = 0; i < d->rank_count; i++) {
+		struct tw_claim *claim = &d->claims[i].of[f->kind];
+		uint64_t changed = tw_remedy_apply(&claim->remedy, &f->scenario, i);
+
+		f->changed += changed;
+		if (!changed)
+			continue;
+		if (with < 16)
+			ranks[with] = i;
+		with++;
+		count += claim->count;
+		if (changed > most) {
+			most = changed;
+			best = i;
+		}
+	}
+	if (!f->changed)
+		return false;
+	tw_places_of(f, d, best, f->kind);
+	if (with < d->rank_count && with <= 16)
+		tw_set_ranks(f, d, ranks, with);
+	tw_evidence(f, "%llu places", (unsigned long long)count);
+	if (d->claims[best].of[f->kind].spots.count) {
+		const struct tw_spot *s = &d->claims[best].of[f->kind].spots.at[0];
+
+		tw_evidence(f, "; there %.3f ms in %llu, the first is event %llu",
+			    (double)s->ns / 1e6, (unsigned long long)s->count,
+			    (unsigned long long)s->event);
+	}
+	return true;
+}
+
+/* ---- gains */
+
+int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, double *gain_ns,
+	       double *percent)
+{
+	int64_t *times = tw_path_times(d->path);
+	int status = times ? tw_path_replay(d->path, s, times) : -1;
+	double window, step;
+
+	if (!status) {
+		window = (double)(d->window_ns - tw_window_ns(d->path, times));
+		step = tw_step_ns(d->path, times);
+		if (of_window || isnan(d->step_ns) || isnan(step)) {
+			*gain_ns = window / (d->steps ? d->steps : 1);
+			*percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
+		} else {
+			*gain_ns = d->step_ns - step;
+			*percent = 100 * *gain_ns / d->step_ns;
+		}
+	}
+	tw_path_times_free(d->path, times);
+	if (status)
+		d->failed = true;
+	return status;
+}

@@ -1,0 +1,147 @@
+/* The table `findings`, the same in every command. */
+#include "diagnose/kinds.h"
+
+#include "data/limits.h"
+#include "table/columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	N,
+	KIND,
+	TITLE,
+	GAIN_MS,
+	GAIN_PERCENT,
+	TOGETHER,
+	HOW,
+	PRIORITY,
+	WHERE,
+	RANK,
+	OPERATION,
+	MODULE,
+	SITE,
+	STREAM,
+	EVIDENCE,
+	REMEDY,
+	CONFIDENCE,
+	INFERRED,
+};
+
+static const struct trawl_column columns[] = {
+	[N] = TW_INTEGER(TW_COL_FINDING_N, 4, "number of the finding: the order of gains",
+			 .values = "!"),
+	[KIND] = TW_TEXT("kind", 24, "code of the kind", .values = "!"),
+	[TITLE] = TW_TEXT(TW_COL_FINDING_TITLE, 50, "what was found", .values = "!"),
+	[GAIN_MS] = TW_REAL(TW_COL_GAIN_MS, "ms", 3, 10,
+			    "shorter step with this remedy alone; without steps the window"),
+	[GAIN_PERCENT] = TW_REAL(TW_COL_GAIN_PERCENT, "%", 2, 12, "gain / step, or / window"),
+	[TOGETHER] = TW_REAL("gain_together_percent", "%", 2, 14,
+			     "gain of this finding and all before it together"),
+	[HOW] = TW_TEXT(TW_COL_GAIN_HOW, 12,
+			"replay; bound: at most; estimate: a model of the remedy; observation: "
+			"no gain"),
+	[PRIORITY] = TW_TEXT("priority", 10, "Critical, High, Medium or Low, by the gain"),
+	[WHERE] = TW_TEXT(TW_COL_FINDING_WHERE, 50, "at most three places, the most telling first"),
+	[RANK] = TW_TEXT(TW_COL_FINDING_RANK, 8, "ranks it concerns; empty: all, or the only one"),
+	[OPERATION] = TW_TEXT("operation", 30, "operator with its shapes, or call"),
+	[MODULE] = TW_TEXT("module", 16, "innermost module"),
+	[SITE] = TW_TEXT("call_site", 30, "innermost Python function of the program"),
+	[STREAM] = TW_TEXT("stream", 10, "stream of the GPU work"),
+	[EVIDENCE] = TW_TEXT(TW_COL_EVIDENCE, 50, "figures that show it, with numbers of events"),
+	[REMEDY] = TW_TEXT(TW_COL_REMEDY, 50, "what to change, and what the gain assumes"),
+	[CONFIDENCE] = TW_TEXT("confidence", 10, "high, medium, low"),
+	[INFERRED] = TW_REAL("inferred_percent", "%", 1, 10,
+			     "share of the critical path whose causes are inferred"),
+};
+
+const struct tw_table_spec tw_findings_spec =
+	TW_SPEC("findings", "what limits the run, and what each remedy would gain", columns,
+		.keep_empty = true);
+
+static const char *priority_of(double percent)
+{
+	return isnan(percent)				    ? NULL :
+	       percent >= TW_LIMIT_FINDING_CRITICAL_PERCENT ? "Critical" :
+	       percent >= TW_LIMIT_FINDING_HIGH_PERCENT	    ? "High" :
+	       percent >= TW_LIMIT_FINDING_MEDIUM_PERCENT   ? "Medium" :
+							      "Low";
+}
+
+static const char *confidence_of(const struct tw_finding *f, const char *how)
+{
+	if (!strcmp(how, "observation"))
+		return "high";
+	if (f->inferred_percent > TW_LIMIT_INFERRED_LOW_PERCENT || !strcmp(how, "bound"))
+		return "low";
+	return strcmp(how, "replay") || f->inferred_percent > TW_LIMIT_INFERRED_MEDIUM_PERCENT ?
+		       "medium" :
+		       "high";
+}
+
+static void set_text(struct trawl_table *table, size_t row, size_t column, const char *text)
+{
+	tw_table_set_str(table, row, column, *text ? text : NULL);
+}
+
+static void set_remedy(struct trawl_table *table, size_t row, const struct tw_diagnosis *d,
+		       const struct tw_finding *f)
+{
+	const struct tw_finding_words *words = &tw_finding_words[f->kind];
+	const char *remedy = d->claims[0].trains ? words->training : words->inference;
+	char text[1000];
+
+	if (!strcmp(remedy, "-"))
+		return;
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s", remedy,
+		 strcmp(words->assumes, "-") ? " (the gain assumes: " : "",
+		 strcmp(words->assumes, "-") ? words->assumes : "", *f->variant ? "; " : "",
+		 f->variant, strcmp(words->assumes, "-") ? ")" : "");
+	tw_table_set_str(table, row, REMEDY, text);
+}
+
+/* As it is shown everywhere: one number for one thing. */
+static double rounded(double value, double digits)
+{
+	return round(value * digits) / digits;
+}
+
+static void add_row(struct trawl_table *table, const struct tw_diagnosis *d, size_t number)
+{
+	const struct tw_finding *f = &d->findings.at[number];
+	const struct tw_finding_words *words = &tw_finding_words[f->kind];
+	const char *how = f->how ? f->how : words->how;
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_integer(table, row, N, (int64_t)number + 1);
+	tw_table_set_str(table, row, KIND, words->code);
+	tw_table_set_str(table, row, TITLE, words->title);
+	tw_table_set_real(table, row, GAIN_MS, rounded(f->gain_ns / 1e6, 1e3));
+	tw_table_set_real(table, row, GAIN_PERCENT, rounded(f->gain_percent, 1e2));
+	tw_table_set_real(table, row, TOGETHER, rounded(f->together_percent, 1e2));
+	tw_table_set_str(table, row, HOW, how);
+	tw_table_set_str(table, row, PRIORITY, priority_of(f->gain_percent));
+	set_text(table, row, WHERE, f->where);
+	set_text(table, row, RANK, f->ranks);
+	set_text(table, row, OPERATION, f->operation);
+	set_text(table, row, MODULE, f->module);
+	set_text(table, row, SITE, f->site);
+	set_text(table, row, STREAM, f->stream);
+	set_text(table, row, EVIDENCE, f->evidence);
+	set_remedy(table, row, d, f);
+	tw_table_set_str(table, row, CONFIDENCE, confidence_of(f, how));
+	if (!isnan(f->gain_percent))
+		tw_table_set_real(table, row, INFERRED, f->inferred_percent);
+}
+
+struct trawl_table *tw_findings_table(const struct tw_diagnosis *d,
+				      const struct trawl_allocator *allocator)
+{
+	struct trawl_table *table = tw_table_new(&tw_findings_spec, allocator);
+	size_t i;
+
+	for (i = 0; table && i < d->findings.count; i++)
+		add_row(table, d, i);
+	return table;
+}

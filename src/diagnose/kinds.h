@@ -1,0 +1,44 @@
+/*
+ * The kinds of findings: each has its evidence and its counterfactual in a file of kinds/, and its words
+ * in data/finding_kinds.tsv.
+ */
+#ifndef TW_DIAGNOSE_KINDS_H
+#define TW_DIAGNOSE_KINDS_H
+
+#include "diagnose/diagnosis.h"
+#include "diagnose/look.h"
+
+struct tw_kind {
+	/* Looks for its places in one rank. */
+	void (*look)(struct tw_look *look);
+	/*
+	 * Instead of applying what `look` claimed: sets the scenario, over all ranks. False: there is
+	 * no evidence.
+	 */
+	bool (*change)(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f);
+	/* Of a model of the whole that is no replay: the share of a step that it gains; NaN. */
+	double (*share)(struct tw_diagnosis *d, struct tw_finding *f);
+	/* Of an observation: whether it is seen. */
+	bool (*seen)(struct tw_diagnosis *d, struct tw_finding *f);
+	bool of_window; /* it happens in some steps only: gains are of the window */
+};
+
+extern const struct tw_kind *const tw_kind_list[TW_FINDING_KINDS];
+
+/* The parts of looking that are no rule. */
+void tw_look_prepare(struct tw_look *look);
+void tw_collective_sizes(struct tw_look *look);
+void tw_idle_by_cause(struct tw_look *look);
+
+/* Hash of a kernel's name and its operation's shapes. */
+uint64_t tw_place_of(const char *name, size_t len, const char *dims, size_t dims_len);
+
+/* The work of consecutive leaves becomes one kernel of `ns`; the host calls only the first. */
+void tw_claim_fusion(struct tw_look *look, enum tw_finding_kind kind, struct tw_leaf *first,
+		     uint32_t count, double ns);
+
+#define TW_FINDING_KIND(id) extern const struct tw_kind tw_kind_##id;
+#include "diagnose/kinds.def"
+#undef TW_FINDING_KIND
+
+#endif

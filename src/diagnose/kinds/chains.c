@@ -1,0 +1,156 @@
+/*
+ * Pointwise operators that pass a tensor on: rope_unfused, a rotary embedding of neg, cat, mul, mul and
+ * add; fusible_chain, consecutive ones of one caller of which each takes what the one before wrote.
+ * Without: one kernel that reads its input once and writes its output once, at the rate of the chain.
+ */
+#include "diagnose/kinds.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Operators further apart have something between them. */
+#define TOGETHER_NS 100000
+/* Mean time of a kernel from which on bytes count, and not launches. */
+#define LEAST_KERNEL_NS 2000
+
+bool tw_is_pointwise(const char *op)
+{
+	static const char *const ops[] = {
+		"mul",	"add",	  "sub",   "div",	"tanh",	       "neg",  "exp",
+		"log",	"sqrt",	  "rsqrt", "pow",	"sigmoid",     "gelu", "relu",
+		"silu", "abs",	  "where", "clamp",	"masked_fill", "erf",  "sin",
+		"cos",	"square", "rsub",  "reciprocal"
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (!strcmp(op, ops[i]))
+			return true;
+	return false;
+}
+
+/* Elements that a pointwise operator reads and writes. */
+static double moved(const struct tw_leaf *leaf)
+{
+	return leaf->shape ? leaf->shape->sum + leaf->shape->largest : 0;
+}
+
+/* ---- rotary embeddings */
+
+enum { ROPE = 5 };
+
+static bool is_op(const struct tw_leaf *leaf, const char *op)
+{
+	return !strcmp(leaf->op, op);
+}
+
+static bool is_rope(const struct tw_leaf *at)
+{
+	if (is_op(&at[0], "neg") && is_op(&at[1], "cat")) {
+		unsigned muls = is_op(&at[2], "mul") + is_op(&at[3], "mul") + is_op(&at[4], "mul");
+		unsigned adds = is_op(&at[2], "add") + is_op(&at[3], "add") + is_op(&at[4], "add");
+
+		return muls == 2 && adds == 1;
+	}
+	return is_op(&at[0], "mul") && is_op(&at[1], "neg") && is_op(&at[2], "cat") &&
+	       is_op(&at[3], "mul") && is_op(&at[4], "add");
+}
+
+static bool is_taken(const struct tw_leaf *at, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count && !at[i].taken; i++)
+		;
+	return i < count;
+}
+
+static void look_at_rope(struct tw_look *look)
+{
+	uint32_t t, i;
+
+	for (t = 0; t < look->part->rank.thread_count; t++) {
+		const struct tw_leaves *l = &look->threads[t];
+
+		for (i = 0; i + ROPE <= l->count && !look->failed; i++) {
+			const struct tw_leaf *last = &l->at[i + ROPE - 1];
+
+			if (!is_rope(&l->at[i]) || is_taken(&l->at[i], ROPE) || moved(last) <= 0)
+				continue;
+			tw_claim_fusion(look, TW_KIND_rope_unfused, &l->at[i], ROPE,
+					2 * last->shape->largest * (double)last->gpu_ns /
+						moved(last));
+		}
+	}
+}
+
+/* ---- chains */
+
+/* Whether it takes what the one before wrote: a tensor of that shape. */
+static bool takes(const struct tw_leaf *leaf, const struct tw_leaf *before)
+{
+	unsigned i, k;
+	const struct tw_shape *from = before->shape;
+
+	for (k = 0; k < from->tensors && from->elements[k] != from->largest; k++)
+		;
+	for (i = 0; i < leaf->shape->tensors && k < from->tensors; i++)
+		if (leaf->shape->dims[i].rank == from->dims[k].rank &&
+		    !memcmp(leaf->shape->dims[i].size, from->dims[k].size,
+			    from->dims[k].rank * sizeof(from->dims[k].size[0])))
+			return true;
+	return false;
+}
+
+static bool goes_on(const struct tw_look *look, const struct tw_leaf *before,
+		    const struct tw_leaf *leaf)
+{
+	return takes(leaf, before) &&
+	       tw_look_start(look, leaf->node) - tw_look_end(look, before->node) < TOGETHER_NS &&
+	       tw_caller_of(look, leaf) == tw_caller_of(look, before);
+}
+
+static bool may_chain(const struct tw_look *look, const struct tw_leaf *leaf)
+{
+	return tw_is_pointwise(leaf->op) && leaf->shape && leaf->shape->tensors && !leaf->taken &&
+	       !tw_in_optimizer(look, leaf->node);
+}
+
+static void end_chain(struct tw_look *look, struct tw_leaf *first, uint32_t count)
+{
+	double ns = 0, elements = 0;
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		ns += (double)first[i].gpu_ns;
+		elements += moved(&first[i]);
+	}
+	if (count < 2 || ns <= LEAST_KERNEL_NS * (double)count || elements <= 0)
+		return;
+	tw_claim_fusion(look, TW_KIND_fusible_chain, first, count,
+			ns * 2 * first[count - 1].shape->largest / elements);
+}
+
+static void look_at_chains(struct tw_look *look)
+{
+	uint32_t t, i, begin;
+
+	for (t = 0; t < look->part->rank.thread_count; t++) {
+		const struct tw_leaves *l = &look->threads[t];
+
+		for (i = begin = 0; i < l->count && !look->failed; i++) {
+			if (!may_chain(look, &l->at[i])) {
+				end_chain(look, &l->at[begin], i - begin);
+				begin = i + 1;
+			} else if (i > begin && !goes_on(look, &l->at[i - 1], &l->at[i])) {
+				end_chain(look, &l->at[begin], i - begin);
+				begin = i;
+			}
+		}
+		if (begin < l->count)
+			end_chain(look, &l->at[begin], l->count - begin);
+	}
+}
+
+const struct tw_kind tw_kind_rope_unfused = { .look = look_at_rope };
+const struct tw_kind tw_kind_fusible_chain = { .look = look_at_chains };

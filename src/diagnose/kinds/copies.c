@@ -1,0 +1,94 @@
+/*
+ * Copies to the device: pageable_copy where their call waits for them, exposed_copy where it does not.
+ * Without: they are on a stream of their own, a batch ahead; what the link needs beyond a step's
+ * computing stays.  The call of one that waited returns at once.
+ */
+#include "diagnose/kinds.h"
+
+#include "data/tables.h"
+
+/* A shorter copy is not worth it. */
+#define LEAST_NS 20000
+/* A call that does not wait. */
+#define CALL_NS 6000
+
+static bool is_to_device(const struct tw_look *look, uint32_t gpu)
+{
+	uint32_t event = look->d->gpu.event[gpu], name = look->trace->events.name[event];
+
+	return tw_class(look->trace, event) == TRAWL_CLASS_MEMCPY &&
+	       tw_copy_direction(look->trace->texts.entries[name].ptr,
+				 look->trace->texts.entries[name].len) == TW_COPY_H2D;
+}
+
+static bool is_wanted(struct tw_look *look, uint32_t gpu, bool blocking)
+{
+	return is_to_device(look, gpu) && tw_gpu_ns(look, gpu) > LEAST_NS &&
+	       tw_waits_for_copy(look, look->d->gpu.launch[gpu], gpu) == blocking;
+}
+
+/* What the link needs for a copy at its own speed, at most what it took. */
+static double link_ns(const struct tw_look *look, uint32_t gpu)
+{
+	struct trawl_argument arg;
+	double ns = (double)tw_gpu_ns(look, gpu), bytes = 0;
+
+	if (trawl_event_argument(look->trace, look->d->gpu.event[gpu], TW_KEY_bytes, &arg))
+		bytes = arg.kind == TRAWL_VALUE_INTEGER ? (double)arg.integer : 0;
+	return bytes > 0 && bytes / tw_host_link(look) < ns ? bytes / tw_host_link(look) : ns;
+}
+
+static void free_call(struct tw_look *look, uint32_t gpu)
+{
+	uint32_t call = look->d->gpu.launch[gpu];
+	uint32_t op = tw_nearest_above(look, call, "aten::copy_");
+
+	tw_claim_host(look, TW_KIND_pageable_copy, tw_look_track(look, call),
+		      tw_look_start(look, call), tw_look_end(look, op == TW_NONE ? call : op),
+		      CALL_NS);
+}
+
+static void look_at(struct tw_look *look, enum tw_finding_kind kind, bool blocking)
+{
+	const struct tw_path_rank *r = &look->part->rank;
+	double need = 0, rest;
+	uint32_t i, g, count = 0;
+
+	for (i = 0; i < r->launched_count; i++) {
+		g = r->launched[i];
+		if (look->d->gpu.bucket[g] == TW_COMPUTE)
+			need -= (double)tw_gpu_ns(look, g);
+		if (!is_wanted(look, g, blocking))
+			continue;
+		need += link_ns(look, g);
+		count++;
+	}
+	rest = count && need > 0 ? need / count : 0;
+	for (i = 0; i < r->launched_count && count && !look->failed; i++) {
+		uint32_t call;
+
+		g = r->launched[i];
+		if (!is_wanted(look, g, blocking))
+			continue;
+		tw_claim_remove(look, kind, g);
+		tw_claim_duration(look, kind, g, rest);
+		if (blocking)
+			free_call(look, g);
+		call = look->d->gpu.launch[g];
+		tw_claim_spot(look, kind, tw_look_op_event(look, call), look->d->host.event[call],
+			      tw_gpu_ns(look, g));
+	}
+}
+
+static void look_at_pageable(struct tw_look *look)
+{
+	look_at(look, TW_KIND_pageable_copy, true);
+}
+
+static void look_at_exposed(struct tw_look *look)
+{
+	look_at(look, TW_KIND_exposed_copy, false);
+}
+
+const struct tw_kind tw_kind_pageable_copy = { .look = look_at_pageable };
+const struct tw_kind tw_kind_exposed_copy = { .look = look_at_exposed };

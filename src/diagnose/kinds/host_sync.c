@@ -1,0 +1,102 @@
+/*
+ * The host waits for the GPU inside a step: stream, event or device synchronisation, or a blocking copy to
+ * the host.  Without: the wait, its copy and the operator around it (aten::item and its like) are
+ * gone; Python after it stays.
+ */
+#include "diagnose/kinds.h"
+
+#include "data/tables.h"
+
+#include <string.h>
+
+#define KIND TW_KIND_host_sync
+
+/* A call that begins later after another one does not follow from it. */
+#define RIGHT_AFTER_NS 50000
+
+static void remove_gpu(void *look, uint32_t gpu)
+{
+	tw_claim_remove(look, KIND, gpu);
+}
+
+/* Operators that read a value back: the outermost one around a call. */
+static uint32_t reading_operator(const struct tw_look *look, uint32_t call)
+{
+	static const char *const names[] = { "aten::item", "aten::_local_scalar_dense",
+					     "aten::nonzero", "aten::is_nonzero" };
+	uint32_t at, found = call;
+	size_t i;
+
+	for (at = call; at != TW_NONE; at = look->d->host.parent[at])
+		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (!strcmp(tw_look_name(look, at), names[i]))
+				found = at;
+	return found;
+}
+
+/* A wait right before memory is freed belongs to the allocator. */
+static bool is_before_free(struct tw_look *look, uint64_t call)
+{
+	const struct tw_host *host = &look->d->host;
+	uint32_t node = host->call[call], next;
+
+	if (call + 1 == host->call_count)
+		return false;
+	next = host->call[call + 1];
+	return tw_look_track(look, node) == tw_look_track(look, next) &&
+	       tw_look_start(look, next) - tw_look_end(look, node) <= RIGHT_AFTER_NS &&
+	       tw_look_node_kinds(look, next) & TW_HOST_ALLOCATION &&
+	       (strstr(tw_look_name(look, next), "Free") ||
+		strstr(tw_look_name(look, next), "Unmap"));
+}
+
+static bool is_copy_back(struct tw_look *look, uint32_t node)
+{
+	uint32_t copy = look->last_copy[node], name;
+
+	if (!copy || !tw_waits_for_copy(look, node, copy - 1))
+		return false;
+	name = look->trace->events.name[look->d->gpu.event[copy - 1]];
+	return tw_copy_direction(look->trace->texts.entries[name].ptr,
+				 look->trace->texts.entries[name].len) == TW_COPY_D2H;
+}
+
+/* `last`: the operator before, each of which is claimed once, however many of its calls wait. */
+static void look_at_call(struct tw_look *look, uint64_t call, uint32_t *last)
+{
+	uint32_t node = look->d->host.call[call], op;
+	unsigned kinds = tw_look_node_kinds(look, node);
+	bool back = is_copy_back(look, node);
+	bool waits = kinds & (TW_HOST_WAITS_FOR_STREAM | TW_HOST_WAITS_FOR_DEVICE) &&
+		     !(kinds & TW_HOST_ALLOCATION);
+
+	if ((!waits && !back) || !tw_in_step(look, tw_look_start(look, node)) ||
+	    is_before_free(look, call))
+		return;
+	op = reading_operator(look, node);
+	/* The wait of a copy to the device is that copy's. */
+	if (op == node && !back &&
+	    (tw_is_under(look, node, "aten::copy_") || tw_is_under(look, node, "aten::to")))
+		return;
+	if (op == *last)
+		return;
+
+	*last = op;
+	tw_claim_host(look, KIND, tw_look_track(look, op), tw_look_start(look, op),
+		      tw_look_end(look, op), 0);
+	tw_launched_in(look, tw_look_track(look, op), tw_look_start(look, op),
+		       tw_look_end(look, op), remove_gpu, look);
+	tw_claim_spot(look, KIND, look->d->host.event[op], look->d->host.event[node],
+		      tw_look_end(look, op) - tw_look_start(look, op));
+}
+
+static void look_at_syncs(struct tw_look *look)
+{
+	uint32_t last = TW_NONE;
+	uint64_t i;
+
+	for (i = 0; i < look->d->host.call_count && !look->failed; i++)
+		look_at_call(look, i, &last);
+}
+
+const struct tw_kind tw_kind_host_sync = { .look = look_at_syncs };

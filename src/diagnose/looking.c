@@ -1,0 +1,214 @@
+/* Looking at one rank: all rules, and what rules over ranks will ask. */
+#include "diagnose/kinds.h"
+
+#include "base/alloc.h"
+#include "base/scope.h"
+#include "model/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- call sites and modules of the places that matter: python functions around them */
+
+#define PLACES_SHOWN 3
+
+static int more_time_first(const void *a, const void *b)
+{
+	const struct tw_spot *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->event < y->event ? -1 : x->event > y->event;
+}
+
+struct wanted {
+	struct tw_spot *spot;
+	uint32_t track;
+	int64_t start_ns, end_ns, site_ns, module_ns; /* the last two: start of what was found */
+};
+
+struct sites {
+	struct wanted at[TW_FINDING_KINDS * PLACES_SHOWN];
+	size_t count;
+};
+
+static void list_wanted(struct tw_look *look, struct sites *s)
+{
+	const struct tw_events *e = &look->trace->events;
+	size_t kind, i;
+
+	for (kind = 0; kind < TW_FINDING_KINDS; kind++) {
+		struct tw_claim *claim = &look->claims->of[kind];
+
+		if (claim->spots.count)
+			qsort(claim->spots.at, claim->spots.count, sizeof(*claim->spots.at),
+			      more_time_first);
+		for (i = 0; i < claim->spots.count && i < PLACES_SHOWN; i++) {
+			uint32_t event = (uint32_t)claim->spots.at[i].event;
+
+			s->at[s->count++] = (struct wanted){
+				&claim->spots.at[i], e->track[event],
+				e->start_ns[event],  e->start_ns[event] + e->dur_ns[event],
+				INT64_MIN,	     INT64_MIN
+			};
+		}
+	}
+}
+
+static bool is_module(const char *name)
+{
+	static const char prefix[] = "nn.Module: ";
+
+	return !strncmp(name, prefix, sizeof(prefix) - 1);
+}
+
+/* The innermost function of the program, with its file, and the innermost module. */
+static void try_site(struct tw_look *look, struct wanted *w, uint64_t frame, int64_t start_ns,
+		     int64_t end_ns)
+{
+	uint32_t name = look->trace->events.name[frame];
+	const struct tw_pool_entry *text = &look->trace->texts.entries[name];
+	unsigned kinds;
+
+	if (start_ns > w->start_ns || end_ns < w->end_ns)
+		return;
+	if (is_module(text->ptr)) {
+		if (start_ns > w->module_ns)
+			w->spot->module = tw_claim_text(look, text->ptr + 11, text->len - 11);
+		w->module_ns = start_ns > w->module_ns ? start_ns : w->module_ns;
+		return;
+	}
+	kinds = tw_look_kinds(look, name);
+	if (start_ns < w->site_ns || !(kinds & TW_HOST_PYTHON_CODE) ||
+	    kinds & TW_HOST_PYTHON_INTERNAL)
+		return;
+	w->site_ns = start_ns;
+	w->spot->site = tw_claim_text(look, text->ptr, text->len);
+}
+
+static void find_sites(struct tw_look *look)
+{
+	const struct tw_events *e = &look->trace->events;
+	struct sites *s = tw_alloc_array(look->scratch, 1, sizeof(*s));
+	uint64_t i;
+	size_t k;
+
+	look->failed |= !s;
+	if (!s)
+		return;
+	list_wanted(look, s);
+	for (i = 0; i < e->count && s->count; i++) {
+		if (e->phase[i] != 'X' || tw_class(look->trace, i) != TRAWL_CLASS_PYTHON)
+			continue;
+		for (k = 0; k < s->count; k++)
+			if (s->at[k].track == e->track[i])
+				try_site(look, &s->at[k], i, e->start_ns[i],
+					 e->start_ns[i] + e->dur_ns[i]);
+	}
+}
+
+/* ---- what rules over ranks ask for */
+
+static void list_places(struct tw_look *look)
+{
+	struct tw_claims *c = look->claims;
+	const struct tw_gpu *gpu = &look->d->gpu;
+	uint32_t g;
+
+	for (g = 0; g < c->gpu_count; g++) {
+		uint32_t event = gpu->event[g], leaf = look->leaf_of[g];
+		uint64_t name = look->trace->events.name[event];
+		const struct tw_pool_entry *text = &look->trace->texts.entries[name];
+		struct tw_slice dims = { "", 0 };
+		struct trawl_argument arg;
+
+		if (gpu->bucket[g] != TW_COMPUTE || leaf == TW_NONE)
+			continue;
+		if (trawl_event_argument(look->trace, look->d->host.event[look->leaves[leaf].node],
+					 TW_KEY_input_dims, &arg) &&
+		    arg.kind == TRAWL_VALUE_JSON)
+			dims.ptr = tw_pool_text(&look->trace->texts, arg.text, &dims.len);
+		c->place[g] = tw_place_of(text->ptr, text->len, dims.ptr, dims.len);
+		c->pass[g] = look->backward[look->leaves[leaf].node];
+	}
+}
+
+static int allocate(struct tw_claims *c, const struct tw_path_part *part)
+{
+	c->gpu_count = part->rank.gpu_count;
+	c->collective_count = part->rank.collective_count;
+	c->place = tw_alloc_array(c->allocator, (size_t)c->gpu_count + 1, sizeof(*c->place));
+	c->pass = tw_alloc_array(c->allocator, (size_t)c->gpu_count + 1, 1);
+	c->collectives = tw_alloc_array(c->allocator, (size_t)c->collective_count + 1,
+					sizeof(*c->collectives));
+	return c->place && c->pass && c->collectives ? 0 : -1;
+}
+
+/* First uses that only the first step has. */
+static void find_warmup(struct tw_look *look)
+{
+	const struct tw_host *host = &look->d->host;
+	int64_t first = 0, later = 0;
+	uint64_t i;
+
+	for (i = 0; i < host->call_count; i++) {
+		uint32_t node = host->call[i];
+		int64_t step = tw_step_index(look, tw_look_start(look, node));
+
+		if (step < 0 ||
+		    !(tw_look_node_kinds(look, node) & (TW_HOST_MODULE_LOAD | TW_HOST_ALLOCATION)))
+			continue;
+		*(step ? &later : &first) += tw_look_end(look, node) - tw_look_start(look, node);
+	}
+	if (look->part->rank.step_count > 2 && first > later)
+		look->claims->warm_ns = first;
+}
+
+static void run_rules(struct tw_look *look)
+{
+	size_t i;
+
+	tw_look_prepare(look);
+	if (look->failed)
+		return;
+	list_places(look);
+	tw_collective_sizes(look);
+	tw_idle_by_cause(look);
+	find_warmup(look);
+	for (i = 0; i < TW_FINDING_KINDS && !look->failed; i++)
+		if (tw_kind_list[i]->look)
+			tw_kind_list[i]->look(look);
+	if (!look->failed)
+		find_sites(look);
+	look->claims->trains = look->trains;
+	look->claims->amd = look->part->rank.vendor == TW_VENDOR_AMD;
+}
+
+int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
+		   const struct tw_path_part *part, const struct trawl_allocator *allocator)
+{
+	struct tw_scope scope;
+	struct tw_look look = { .trace = in->trace,
+				.d = in->derived,
+				.modelled = in->modelled,
+				.platform = in->platform,
+				.part = part,
+				.delays = &tw_delays[part->rank.vendor],
+				.scratch = &scope.allocator,
+				.claims = claims };
+
+	memset(claims, 0, sizeof(*claims));
+	claims->allocator = allocator;
+	if (allocate(claims, part) || tw_pool_init(&claims->texts, allocator))
+		return TRAWL_ENOMEM;
+	tw_scope_begin(&scope, allocator);
+	tw_arena_init(&look.arena, &scope.allocator);
+	tw_groups_init_values(&look.spots, 4 * sizeof(uint32_t), sizeof(uint32_t),
+			      &scope.allocator);
+	tw_groups_init_values(&look.shapes, 2 * sizeof(uint32_t), sizeof(struct tw_shape *),
+			      &scope.allocator);
+	run_rules(&look);
+	look.failed |= look.shapes.failed || look.spots.failed;
+	tw_scope_end(&scope);
+	return look.failed || claims->texts.failed ? TRAWL_ENOMEM : 0;
+}
