@@ -182,3 +182,21 @@
 
 /* % of the critical path: with more inferred causes the confidence is low */
 #define TW_LIMIT_INFERRED_LOW_PERCENT 30
+
+/* ns: a copy call that lasts as long as its copy, and longer than this, waited for it */
+#define TW_LIMIT_PATH_COPY_CALL_NS 20000
+
+/* ns: a call that may wait implicitly (module loads, page-locked memory) waited only if it is longer */
+#define TW_LIMIT_PATH_IMPLICIT_WAIT_NS 100000
+
+/* ns: and only if it ends at most this after the work */
+#define TW_LIMIT_PATH_IMPLICIT_RETURN_NS 50000
+
+/* ns: clocks of ranks are taken to be off by no less than this */
+#define TW_LIMIT_PATH_CLOCKS_LEAST_NS 20000
+
+/* ns: and by no more than this */
+#define TW_LIMIT_PATH_CLOCKS_MOST_NS 1000000
+
+/* ns: ends that disagree by more, and by four times what clocks may be off, are not those of one collective */
+#define TW_LIMIT_PATH_ENDS_APART_NS 1000000
