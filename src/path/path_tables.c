@@ -242,7 +242,7 @@ static int fill_slack(const struct tw_path_result *r, struct trawl_table *t)
 	uint32_t p, class, i;
 
 	for (p = 0; p < path->first_hub; p++) {
-		struct tw_bound bound = tw_path_bound(path, NULL, p, r->slack);
+		struct tw_bound bound = tw_path_bound(path, NULL, p, tw_plain(r->slack));
 		int64_t *count = counts[tw_path_class_of(path, p, bound.from, bound.code)];
 
 		count[SLACK_POINTS]++;
