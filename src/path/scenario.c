@@ -355,13 +355,40 @@ static int sort_added(struct tw_scenario *s)
 }
 
 /* A cause with its delay as changed. */
-static int64_t changed_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause,
-			     bool touched)
+static int64_t changed_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause)
 {
-	const struct tw_scenario_edit *edit = touched ? edit_of(s, cause) : NULL;
+	const struct tw_scenario_edit *edit = edit_of(s, cause);
 	int64_t delay = edit ? edit->delay_ns : tw_path_delay(s->path, point, cause);
 
 	return !edit && s->rule ? s->rule(s->path, point, cause, delay, s->context) : delay;
+}
+
+/* Of a point that no edit is about, by the rule alone: the cause that is latest, TW_NO_POINT: none. */
+static uint32_t ruled_cause(const struct tw_scenario *s, uint32_t point, struct tw_times times,
+			    int64_t *latest)
+{
+	const struct tw_path *path = s->path;
+	uint32_t cause = path->points[point].causes, end = path->points[point + 1].causes;
+	uint32_t best = TW_NO_POINT;
+
+	*latest = INT64_MIN;
+	for (; cause < end; cause++) {
+		uint32_t from = path->from[cause];
+		int64_t time;
+
+		if (from == TW_NO_POINT)
+			continue;
+		time = tw_path_delay(path, point, cause);
+		if (s->rule)
+			time = s->rule(path, point, cause, time, s->context);
+		time = tw_ns_sum(tw_time(times, from), time);
+		if (time > *latest ||
+		    (time == *latest && tw_path_code(path, cause) < tw_path_code(path, best))) {
+			*latest = time;
+			best = cause;
+		}
+	}
+	return best;
 }
 
 /* The latest of the causes, as changed; of those that are equally late that of the lowest code. */
@@ -375,12 +402,14 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 	struct tw_bound bound;
 	size_t i;
 
-	for (cause = path->points[point].causes; cause < end; cause++) {
+	if (!touched)
+		best = ruled_cause(s, point, times, &latest);
+	for (cause = path->points[point].causes; touched && cause < end; cause++) {
 		int64_t delay, time;
 
 		if (path->from[cause] == TW_NO_POINT)
 			continue;
-		delay = changed_delay(s, point, cause, touched);
+		delay = changed_delay(s, point, cause);
 		if (delay == TW_CUT)
 			continue;
 		time = tw_ns_sum(tw_time(times, path->from[cause]), delay);
@@ -445,9 +474,15 @@ int tw_path_replay(const struct tw_path *path, struct tw_scenario *s, int64_t *t
 		return -1;
 	for (i = 0; i < path->point_count; i++) {
 		uint32_t p = path->order[i];
-		bool plain = !s || (!s->rule && !is_touched(s, p));
-		int64_t latest = plain ? recorded_time(path, p, times) :
-					 changed_bound(s, p, tw_plain(times)).time_ns;
+		bool touched = s && is_touched(s, p);
+		int64_t latest;
+
+		if (touched)
+			latest = changed_bound(s, p, tw_plain(times)).time_ns;
+		else if (s && s->rule)
+			ruled_cause(s, p, tw_plain(times), &latest);
+		else
+			latest = recorded_time(path, p, times);
 
 		times[p] = latest == INT64_MIN ? path->points[p].time_ns : latest;
 	}
