@@ -106,6 +106,9 @@ class Traces(Bench):
             "report csv -j2": lambda: self.report(out, "--no-xlsx", "-j2"),
             "report": lambda: self.report(out, "-j2"),
             "json.loads": self.python,
+            "path csv -j1": lambda: self.command("path", self.trace, out, "--no-xlsx", "-j1"),
+            "report csv, middle": lambda: self.command("report", self.middle, out, "--no-xlsx", "-j1"),
+            "path csv, middle": lambda: self.command("path", self.middle, out, "--no-xlsx", "-j1"),
             "report, middle": lambda: self.command("report", self.middle, out),
             "analyze": lambda: self.command("analyze", self.middle, out),
             "analyze, few": lambda: self.command("analyze", self.few, out),
@@ -136,6 +139,7 @@ class Traces(Bench):
 
     def rate(self, name):
         inputs = {"json.loads": self.small, "report, middle": self.middle, "analyze": self.middle,
+                  "report csv, middle": self.middle, "path csv, middle": self.middle,
                   "analyze, few": self.few, "analyze, many": self.many}
         return inputs.get(name, self.trace).stat().st_size / self.best[name].seconds / 1e6
 
@@ -164,6 +168,12 @@ class Traces(Bench):
         yield ("two threads to one on .json", b["load -j1"].seconds / b["load -j2"].seconds, ">=",
                1.6, "" if fair else f"two counting processes gain {max(self.spins):.2f}x, "
                                     f"below {SPIN_FLOOR}x")
+        yield ("path with CSV files to report with them, one thread each",
+               b["path csv -j1"].seconds / b["report csv -j1"].seconds, "<=", 1.3, "")
+        yield ("memory that path needs more than report, to the JSON",
+               (b["path csv -j1"].peak - b["report csv -j1"].peak) / self.bytes, "<=", 0.15, "")
+        yield ("path beyond report, 60 MB, seconds of processor time",
+               b["path csv, middle"].cpu - b["report csv, middle"].cpu, "<=", 0.05, "")
         yield ("analyze with its charts to report, 60 MB",
                b["analyze"].seconds / b["report, middle"].seconds, "<=", 1.5, "")
         yield ("the same, processor time", b["analyze"].cpu / b["report, middle"].cpu, "<=", 1.5, "")
@@ -176,6 +186,9 @@ class Traces(Bench):
                 ("trawl report, CSV files, one thread", "report csv -j1"),
                 ("trawl report, CSV files, two threads", "report csv -j2"),
                 ("trawl report, CSV files and workbook", "report"),
+                ("trawl path, CSV files, one thread", "path csv -j1"),
+                ("trawl report, CSV files, one thread, 60 MB", "report csv, middle"),
+                ("trawl path, CSV files, one thread, 60 MB", "path csv, middle"),
                 ("simdjson on-demand, huge pages", "simdjson"), ("igzip -dc", "igzip"),
                 ("python json.loads, 100 MB", "json.loads"),
                 ("trawl report, 60 MB", "report, middle"),

@@ -111,16 +111,6 @@ static void list_collectives(void)
 	}
 }
 
-static void list_findings(void)
-{
-	const struct tw_table_spec *table = &tw_findings_spec;
-
-	printf("findings\n");
-	printf("table\t%s\t%s\t0\t%d\t%p\n", table->name, table->meaning, table->keep_empty,
-	       (const void *)table->columns);
-	list_columns(table);
-}
-
 static void list_path(void)
 {
 	size_t i;
@@ -133,6 +123,16 @@ static void list_path(void)
 		       table->keep_empty, (const void *)table->columns);
 		list_columns(table);
 	}
+}
+
+static void list_findings(void)
+{
+	const struct tw_table_spec *table = &tw_findings_spec;
+
+	printf("findings\n");
+	printf("table\t%s\t%s\t0\t%d\t%p\n", table->name, table->meaning, table->keep_empty,
+	       (const void *)table->columns);
+	list_columns(table);
 }
 
 static void list_compare(void)
@@ -169,8 +169,8 @@ int main(void)
 	}
 	list_ranks();
 	list_collectives();
-	list_findings();
 	list_path();
+	list_findings();
 	list_compare();
 #define TW_DEFECT(id, severity, meaning) \
 	printf("kind\t%s\t%s\t%s\n", #id, trawl_severity_name(TRAWL_##severity), meaning);
@@ -288,10 +288,10 @@ def columns_page(lines):
             out.append(OVER_RANKS)
         elif fields[0] == "collectives":
             out.append(COLLECTIVES)
-        elif fields[0] == "findings":
-            out.append(FINDINGS)
         elif fields[0] == "path":
             out.append(PATH)
+        elif fields[0] == "findings":
+            out.append(FINDINGS)
         elif fields[0] == "compare":
             out.append(COMPARE)
         elif fields[0] == "table":

@@ -75,8 +75,8 @@ struct trawl_job_options {
 	 * are summed over the ranks.
 	 */
 	bool collectives_only;
+	bool dependencies; /* what trawl_path_new() needs is kept of each trace; not with findings */
 	bool findings;	   /* keep of each rank what trawl_diagnose_job() needs */
-	bool dependencies; /* what trawl_path_new() needs is kept of each trace */
 	size_t block_size; /* bytes per read; 0: 1 MB */
 	/* Called now and then with bytes of all files; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_read, int64_t bytes);

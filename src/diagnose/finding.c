@@ -276,7 +276,7 @@ int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, st
 		step = tw_step_ns(d->path, times);
 		gain->inferred_percent =
 			window && d->has_inferred ?
-				100 * (double)tw_critical_inferred_ns(d->path, s, times) /
+				100 * (double)tw_critical_inferred_ns(d->path, s, tw_plain(times)) /
 					(double)window :
 				0;
 		if (of_window || isnan(d->step_ns) || isnan(step)) {

@@ -34,13 +34,12 @@ static const struct trawl_column columns[] = {
 			 .values = "!"),
 	[KIND] = TW_TEXT("kind", 24, "code of the kind", .values = "!"),
 	[TITLE] = TW_TEXT(TW_COL_FINDING_TITLE, 50, "what was found", .values = "!"),
-	[GAIN_MS] = TW_REAL(TW_COL_FINDING_GAIN_MS, "ms", 3, 10,
+	[GAIN_MS] = TW_REAL(TW_COL_GAIN_MS, "ms", 3, 10,
 			    "shorter step with this remedy alone; without steps the window"),
-	[GAIN_PERCENT] =
-		TW_REAL(TW_COL_FINDING_GAIN_PERCENT, "%", 2, 12, "gain / step, or / window"),
+	[GAIN_PERCENT] = TW_REAL(TW_COL_GAIN_PERCENT, "%", 2, 12, "gain / step, or / window"),
 	[TOGETHER] = TW_REAL("gain_together_percent", "%", 2, 14,
 			     "gain of this finding and all before it together"),
-	[HOW] = TW_TEXT(TW_COL_FINDING_GAIN_HOW, 12,
+	[HOW] = TW_TEXT(TW_COL_GAIN_HOW, 12,
 			"replay; bound: at most; estimate: a model of the remedy; observation: "
 			"no gain"),
 	[PRIORITY] = TW_TEXT("priority", 10, "Critical, High, Medium or Low, by the gain"),

@@ -27,7 +27,8 @@ static enum tw_path_class class_of_work(const struct tw_path_point *p)
 {
 	if (p->flags & TW_POINT_COMMUNICATION)
 		return p->flags & TW_POINT_MATCHED ? TW_PATH_TRANSFER : TW_PATH_RANK_WAIT;
-	return p->flags & TW_POINT_COPY ? TW_PATH_COPY : TW_PATH_COMPUTE;
+	return (p->flags & (TW_POINT_COPY | TW_POINT_FILL)) == TW_POINT_COPY ? TW_PATH_COPY :
+									       TW_PATH_COMPUTE;
 }
 
 /* Late after its launch without another cause: the device did what is not recorded. */
@@ -88,7 +89,7 @@ static void reverse(struct tw_critical *c)
 
 /* The segment that ends at a point; where it begins. */
 static struct tw_segment segment_at(const struct tw_path *path, const struct tw_scenario *s,
-				    const int64_t *times, int64_t start_ns, uint32_t p)
+				    struct tw_times times, int64_t start_ns, uint32_t p)
 {
 	struct tw_bound bound = tw_path_bound(path, s, p, times);
 	struct tw_segment seg = { .point = p, .code = bound.code };
@@ -97,12 +98,12 @@ static struct tw_segment segment_at(const struct tw_path *path, const struct tw_
 	if (bound.from != TW_NO_POINT && bound.from >= path->first_hub)
 		bound.from = tw_path_bound(path, s, bound.from, times).from;
 	seg.from = bound.from;
-	if (bound.from == TW_NO_POINT || times[bound.from] < start_ns) {
+	if (bound.from == TW_NO_POINT || tw_time(times, bound.from) < start_ns) {
 		seg.from = TW_NO_POINT;
 		seg.code = TW_CAUSES;
 	}
-	seg.start_ns = seg.from == TW_NO_POINT ? start_ns : times[seg.from];
-	seg.duration_ns = tw_ns_between(seg.start_ns, times[p]);
+	seg.start_ns = seg.from == TW_NO_POINT ? start_ns : tw_time(times, seg.from);
+	seg.duration_ns = tw_ns_between(seg.start_ns, tw_time(times, p));
 	seg.inferred = is_inferred(seg.code);
 	return seg;
 }
@@ -112,10 +113,11 @@ int tw_critical_find(struct tw_critical *c, const struct tw_path *path, const in
 {
 	uint32_t p;
 
-	*c = (struct tw_critical){ .window = tw_window_of(path, times) };
+	*c = (struct tw_critical){ .window = tw_window_of(path, tw_plain(times)) };
 	p = c->window.last;
 	while (p != TW_NO_POINT && times[p] > c->window.start_ns) {
-		struct tw_segment seg = segment_at(path, NULL, times, c->window.start_ns, p);
+		struct tw_segment seg =
+			segment_at(path, NULL, tw_plain(times), c->window.start_ns, p);
 
 		seg.class = tw_path_class_of(path, p, seg.from, seg.code);
 		if (!TW_LIST_ADD(&c->segments, &seg, allocator))
@@ -132,14 +134,14 @@ void tw_critical_release(struct tw_critical *c, const struct trawl_allocator *al
 }
 
 int64_t tw_critical_inferred_ns(const struct tw_path *path, const struct tw_scenario *s,
-				const int64_t *times)
+				struct tw_times times)
 {
 	const struct tw_path_window w = tw_window_of(path, times);
 	bool after = false; /* the segment after it is inferred */
 	uint32_t p = path->inferred ? w.last : TW_NO_POINT;
 	int64_t sum = 0;
 
-	while (p != TW_NO_POINT && times[p] > w.start_ns) {
+	while (p != TW_NO_POINT && tw_time(times, p) > w.start_ns) {
 		struct tw_segment seg = segment_at(path, s, times, w.start_ns, p);
 
 		if (seg.inferred || after)
@@ -172,7 +174,7 @@ void tw_slack_find(const struct tw_path *path, const int64_t *times, int64_t *sl
 	uint32_t i = path->point_count, cause;
 	int64_t left;
 
-	end_slack(path, slack, tw_window_of(path, times).end_ns);
+	end_slack(path, slack, tw_window_of(path, tw_plain(times)).end_ns);
 	while (i--) {
 		uint32_t p = path->order[i];
 

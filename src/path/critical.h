@@ -53,7 +53,7 @@ void tw_critical_release(struct tw_critical *critical, const struct trawl_alloca
  * With `s` of a scenario after its replay.
  */
 int64_t tw_critical_inferred_ns(const struct tw_path *path, const struct tw_scenario *s,
-				const int64_t *times);
+				struct tw_times times);
 
 #define TW_NO_SLACK INT64_MAX
 

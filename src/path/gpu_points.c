@@ -5,7 +5,6 @@
 #include "base/ids.h"
 #include "base/search.h"
 #include "base/sort.h"
-#include "derive/view_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,9 @@ static void add_points(struct tw_rank_build *b)
 
 		if (gpu->bucket[g] == TW_COMMUNICATION)
 			p.flags |= TW_POINT_COMMUNICATION;
-		if (gpu->bucket[g] == TW_COPY)
+		if (tw_class(b->d->trace, gpu->event[g]) == TRAWL_CLASS_MEMSET)
+			p.flags |= TW_POINT_FILL;
+		if (tw_class(b->d->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL)
 			p.flags |= TW_POINT_COPY;
 		b->points.at[2 * g] = p;
 		p.time_ns = gpu->end_ns[g];
@@ -118,13 +119,8 @@ static void list_steps(struct tw_rank_build *b)
 static void find_steps(struct tw_rank_build *b)
 {
 	struct tw_path_rank *r = b->rank;
-	uint32_t g, i;
+	uint32_t g;
 
-	r->step_number =
-		tw_alloc_array(b->allocator, (size_t)r->step_count + 1, sizeof(*r->step_number));
-	b->failed |= !r->step_number;
-	for (i = 0; i < r->step_count && !b->failed; i++)
-		r->step_number[i] = tw_step_of(b->d->trace, b->steps[i]);
 	for (g = 0; g < r->gpu_count; g++)
 		r->step[g] = r->launch[g] == TW_NO_POINT ?
 				     -1 :
@@ -178,26 +174,37 @@ uint32_t tw_last_of_queue(const struct tw_rank_build *b, uint32_t queue, uint32_
 
 /* ---- causes of starts */
 
+/* Launches seen so far: by point the first stream of each, + 1, and others of launches on several. */
+struct roots {
+	uint32_t *queue;
+	struct tw_ids more;
+};
+
 /*
  * Of a launch, such as that of a GPU graph, one event on each stream follows the launch; the
  * others follow what is before them on the stream.
  */
-static bool is_root(struct tw_ids *roots, struct tw_rank_build *b, uint32_t g)
+static bool is_root(struct tw_rank_build *b, struct roots *roots, uint32_t g)
 {
 	const struct tw_path_rank *r = b->rank;
+	uint32_t *queue = &roots->queue[r->launch[g]];
 	int64_t key = (int64_t)r->launch[g] * r->queue_count + r->queue[g];
 
-	if (tw_ids_get(roots, key) != TW_IDS_NONE)
+	if (!*queue) {
+		*queue = r->queue[g] + 1;
+		return true;
+	}
+	if (*queue == r->queue[g] + 1 || tw_ids_get(&roots->more, key) != TW_IDS_NONE)
 		return false;
-	b->failed |= !tw_ids_put(roots, key, 0, b->scratch);
+	b->failed |= !tw_ids_put(&roots->more, key, 0, b->scratch);
 	return true;
 }
 
-static void add_launch(struct tw_rank_build *b, struct tw_ids *roots, uint32_t g)
+static void add_launch(struct tw_rank_build *b, struct roots *roots, uint32_t g)
 {
 	struct tw_path_rank *r = b->rank;
 
-	if (r->launch[g] == TW_NO_POINT || !is_root(roots, b, g))
+	if (r->launch[g] == TW_NO_POINT || !is_root(b, roots, g))
 		return;
 	if (b->points.at[r->launch[g]].time_ns <= b->points.at[2 * g].time_ns)
 		tw_add_edge(b, 2 * g, r->launch[g], TW_CAUSE_LAUNCH);
@@ -252,7 +259,7 @@ static void add_full_queues(struct tw_rank_build *b)
 static void add_starts(struct tw_rank_build *b)
 {
 	uint32_t *last = tw_build_array(b, b->rank->queue_count, sizeof(*last)), q, g;
-	struct tw_ids roots = { 0 };
+	struct roots roots = { tw_build_array(b, b->points.count, sizeof(*roots.queue)), { 0 } };
 
 	if (b->failed)
 		return;
@@ -262,7 +269,8 @@ static void add_starts(struct tw_rank_build *b)
 		add_launch(b, &roots, g);
 		add_stream_order(b, last, g);
 	}
-	tw_ids_release(&roots, b->scratch);
+	tw_ids_release(&roots.more, b->scratch);
+	tw_free(b->scratch, roots.queue, (b->points.count + 1) * sizeof(*roots.queue));
 }
 
 static int alloc_rank(struct tw_rank_build *b)

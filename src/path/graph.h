@@ -49,7 +49,8 @@ enum tw_point_kind {
 enum tw_point_flag {
 	TW_POINT_LAUNCHED = 1, /* GPU work whose launch is recorded; a call that launched some */
 	TW_POINT_COMMUNICATION = 2, /* GPU work */
-	TW_POINT_COPY = 4,	    /* GPU work: between host and device, or devices */
+	TW_POINT_COPY = 4,	    /* GPU work: a copy or fill, no kernel */
+	TW_POINT_FILL = 16,	    /* GPU work: of these a fill */
 	TW_POINT_MATCHED = 8,	    /* GPU work: of a collective of several ranks */
 	TW_POINT_FETCH = 8, /* of the host: the end of a fetch that waited for other processes */
 	TW_POINT_IN_LOADER = 16,     /* of the host, while a batch is loaded */
@@ -123,7 +124,6 @@ struct tw_path_rank {
 	uint32_t gpu_count;    /* GPU events */
 	int32_t *step;	       /* by GPU event: number of the step that launched it, -1: none */
 	struct tw_path_step *steps; /* in order of start */
-	int64_t *step_number;	    /* by step: as its name has it, -1: none */
 	uint32_t step_count;
 	int64_t shift_ns;     /* what was added to the rank's own times */
 	int64_t clock_ns;     /* of that, what its clock is off */
@@ -255,8 +255,11 @@ struct tw_platform;
  * From the whole of a trace, which may go then; its models (NULL: made here) and its platform (NULL:
  * not known).  0 or TRAWL_ENOMEM; to be released in any case.
  */
+int tw_path_part_build_with(struct tw_path_part *part, const struct tw_derived *derived,
+			    const struct tw_modelled *modelled, const struct tw_platform *platform,
+			    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+/* Without models and platform. */
 int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
-		       const struct tw_modelled *modelled, const struct tw_platform *platform,
 		       const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_path_part_release(struct tw_path_part *part);
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/scope.h"
+#include "data/limits.h"
 #include "derive/derived.h"
 #include "job/collectives/syncing.h"
 
@@ -32,13 +33,13 @@ static int build_part(struct tw_path_part *part, const struct trawl_report *repo
 	int status;
 
 	if (!derived->view.limited)
-		return tw_path_part_build(part, derived,
-					  in->modelled->derived ? in->modelled : NULL, in->platform,
-					  allocator);
+		return tw_path_part_build_with(part, derived,
+					       in->modelled->derived ? in->modelled : NULL,
+					       in->platform, allocator);
 	status = tw_derive(&whole, derived->trace, &options, &err);
 	if (status)
 		return TRAWL_ENOMEM;
-	status = tw_path_part_build(part, whole, NULL, in->platform, allocator);
+	status = tw_path_part_build_with(part, whole, NULL, in->platform, allocator);
 	tw_derived_free(whole);
 	return status;
 }
@@ -63,12 +64,6 @@ int tw_path_attach(struct tw_rank *rank, const struct trawl_report *report)
 
 /* ---- collectives */
 
-/* Clocks say no less than this: the ends of one collective scatter. */
-#define LEAST_UNCERTAINTY_NS 20000
-#define MOST_UNCERTAINTY_NS 1000000
-/* Ends that lie further apart than that, and than clocks can be off, are not those of one. */
-#define ENDS_APART_NS 1000000
-
 struct joining {
 	const struct trawl_job *job;
 	const struct tw_matches *matches;
@@ -80,13 +75,13 @@ struct joining {
 
 static int64_t uncertainty_of(const struct tw_clocks *clocks)
 {
-	int64_t most = LEAST_UNCERTAINTY_NS;
+	int64_t most = TW_LIMIT_PATH_CLOCKS_LEAST_NS;
 	uint32_t i;
 
 	for (i = 0; i < clocks->count; i++)
 		if (clocks->of[i].known && 2 * clocks->of[i].uncertainty_ns > most)
 			most = 2 * clocks->of[i].uncertainty_ns;
-	return most < MOST_UNCERTAINTY_NS ? most : MOST_UNCERTAINTY_NS;
+	return most < TW_LIMIT_PATH_CLOCKS_MOST_NS ? most : TW_LIMIT_PATH_CLOCKS_MOST_NS;
 }
 
 static const struct tw_match_member *members_of(const struct joining *j,
@@ -133,7 +128,9 @@ static bool is_usable(struct joining *j, const struct tw_match *match)
 		first = end < first ? end : first;
 		last = end > last ? end : last;
 	}
-	if (match->together && last - first > (most > ENDS_APART_NS ? most : ENDS_APART_NS)) {
+	if (match->together &&
+	    last - first >
+		    (most > TW_LIMIT_PATH_ENDS_APART_NS ? most : TW_LIMIT_PATH_ENDS_APART_NS)) {
 		j->not_matched++;
 		return false;
 	}

@@ -217,14 +217,17 @@ static void pass_steps(struct passing *p)
 	struct tw_path_rank *r = &p->part->rank;
 	uint32_t i;
 
-	r->step_count = pass_count(p, r->step_count, 1);
+	r->step_count = pass_count(p, r->step_count, 3);
 	if (!p->wire->out)
-		r->step_number = tw_alloc_array(p->part->allocator, (size_t)r->step_count + 1,
-						sizeof(*r->step_number));
-	if (!r->step_number)
+		r->steps = tw_alloc_array(p->part->allocator, (size_t)r->step_count + 1,
+					  sizeof(*r->steps));
+	if (!r->steps)
 		tw_wire_fail(p->wire, TRAWL_ENOMEM);
-	for (i = 0; i < r->step_count && !p->wire->status; i++)
-		r->step_number[i] = tw_wire_signed(p->wire, r->step_number[i]);
+	for (i = 0; i < r->step_count && !p->wire->status; i++) {
+		r->steps[i].start_ns = tw_wire_signed(p->wire, r->steps[i].start_ns);
+		r->steps[i].end_ns = tw_wire_signed(p->wire, r->steps[i].end_ns);
+		r->steps[i].number = tw_wire_signed(p->wire, r->steps[i].number);
+	}
 }
 
 static void pass_part(struct passing *p)

@@ -136,8 +136,9 @@ static const struct trawl_column if_columns[] = {
 			    .values = "!bound|straggler|roofline|asked"),
 	[IF_BEFORE] = TW_MS(TW_COL_BEFORE_MS, 12, "the window as recorded"),
 	[IF_AFTER] = TW_MS(TW_COL_AFTER_MS, 12, "the window in the scenario"),
-	[IF_GAIN] = TW_MS(TW_COL_GAIN_MS, 12, "how much shorter it is"),
-	[IF_PERCENT] = TW_PERCENT_2(TW_COL_GAIN_PERCENT, 10, "gain, of the window as recorded"),
+	[IF_GAIN] = TW_MS(TW_COL_WHAT_IF_GAIN_MS, 12, "how much shorter it is"),
+	[IF_PERCENT] =
+		TW_PERCENT_2(TW_COL_WHAT_IF_GAIN_PERCENT, 10, "gain, of the window as recorded"),
 	[IF_INFERRED] = TW_PERCENT_2("inferred (%)", 10,
 				     "share of the critical path, in the scenario, that inferred "
 				     "causes put on it: they, and what is right before each"),
@@ -241,7 +242,7 @@ static int fill_slack(const struct tw_path_result *r, struct trawl_table *t)
 	uint32_t p, class, i;
 
 	for (p = 0; p < path->first_hub; p++) {
-		struct tw_bound bound = tw_path_bound(path, NULL, p, r->slack);
+		struct tw_bound bound = tw_path_bound(path, NULL, p, tw_plain(r->slack));
 		int64_t *count = counts[tw_path_class_of(path, p, bound.from, bound.code)];
 
 		count[SLACK_POINTS]++;

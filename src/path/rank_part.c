@@ -55,13 +55,21 @@ static void sort_edges(struct tw_rank_build *b, struct tw_path_part *part)
 	}
 }
 
-static void reserve_gpu_points(struct tw_rank_build *b)
+/* Room for what there may be at most, so that nothing is moved; what is not touched costs nothing. */
+static void reserve_points(struct tw_rank_build *b)
 {
-	const struct tw_path_point none = { 0 };
-	size_t i, n = 2 * (size_t)b->rank->gpu_count;
+	size_t n = 2 * (size_t)b->rank->gpu_count;
+	size_t most = n + 2 * (size_t)b->d->host.count + 1;
 
-	for (i = 0; i < n && !b->failed; i++)
-		b->failed |= !TW_LIST_ADD(&b->points, &none, b->allocator);
+	b->points.at = tw_alloc(b->allocator, most * sizeof(*b->points.at));
+	b->edges.at = tw_alloc(b->scratch, 2 * most * sizeof(*b->edges.at));
+	b->points.capacity = b->points.at ? most : 0;
+	b->edges.capacity = b->edges.at ? 2 * most : 0;
+	b->failed |= !b->points.at || !b->edges.at;
+	if (b->failed)
+		return;
+	memset(b->points.at, 0, n * sizeof(*b->points.at));
+	b->points.count = n;
 }
 
 /* The list becomes the part's array, with room for one more point. */
@@ -109,13 +117,19 @@ static void use_models(struct tw_rank_build *b, const struct tw_modelled *modell
 }
 
 int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *derived,
-		       const struct tw_modelled *modelled, const struct tw_platform *platform,
 		       const struct trawl_allocator *allocator)
 {
+	return tw_path_part_build_with(part, derived, NULL, NULL, allocator);
+}
+
+int tw_path_part_build_with(struct tw_path_part *part, const struct tw_derived *derived,
+			    const struct tw_modelled *modelled, const struct tw_platform *platform,
+			    const struct trawl_allocator *allocator)
+{
 	static void (*const steps[])(struct tw_rank_build * b) = {
-		reserve_gpu_points, tw_host_points,	 tw_gpu_points,
-		tw_hand_overs,	    tw_stream_waits,	 tw_late_starts,
-		tw_syncs,	    tw_path_collectives, tw_path_labels,
+		reserve_points, tw_host_points,	     tw_gpu_points,
+		tw_hand_overs,	tw_stream_waits,     tw_late_starts,
+		tw_syncs,	tw_path_collectives, tw_path_labels,
 	};
 	struct tw_scope scope;
 	struct tw_rank_build b = { .d = derived,
@@ -146,7 +160,6 @@ int tw_path_part_build(struct tw_path_part *part, const struct tw_derived *deriv
 void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocator *a)
 {
 	FREE(a, rank->step, rank->gpu_count);
-	FREE(a, rank->step_number, rank->step_count);
 	FREE(a, rank->launch, rank->gpu_count);
 	FREE(a, rank->launch_end, rank->gpu_count);
 	FREE(a, rank->queue, rank->gpu_count);

@@ -355,18 +355,45 @@ static int sort_added(struct tw_scenario *s)
 }
 
 /* A cause with its delay as changed. */
-static int64_t changed_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause,
-			     bool touched)
+static int64_t changed_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause)
 {
-	const struct tw_scenario_edit *edit = touched ? edit_of(s, cause) : NULL;
+	const struct tw_scenario_edit *edit = edit_of(s, cause);
 	int64_t delay = edit ? edit->delay_ns : tw_path_delay(s->path, point, cause);
 
 	return !edit && s->rule ? s->rule(s->path, point, cause, delay, s->context) : delay;
 }
 
+/* Of a point that no edit is about, by the rule alone: the cause that is latest, TW_NO_POINT: none. */
+static uint32_t ruled_cause(const struct tw_scenario *s, uint32_t point, struct tw_times times,
+			    int64_t *latest)
+{
+	const struct tw_path *path = s->path;
+	uint32_t cause = path->points[point].causes, end = path->points[point + 1].causes;
+	uint32_t best = TW_NO_POINT;
+
+	*latest = INT64_MIN;
+	for (; cause < end; cause++) {
+		uint32_t from = path->from[cause];
+		int64_t time;
+
+		if (from == TW_NO_POINT)
+			continue;
+		time = tw_path_delay(path, point, cause);
+		if (s->rule)
+			time = s->rule(path, point, cause, time, s->context);
+		time = tw_ns_sum(tw_time(times, from), time);
+		if (time > *latest ||
+		    (time == *latest && tw_path_code(path, cause) < tw_path_code(path, best))) {
+			*latest = time;
+			best = cause;
+		}
+	}
+	return best;
+}
+
 /* The latest of the causes, as changed; of those that are equally late that of the lowest code. */
 static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point,
-				     const int64_t *times)
+				     struct tw_times times)
 {
 	const struct tw_path *path = s->path;
 	uint32_t cause, end = path->points[point + 1].causes, best = TW_NO_POINT;
@@ -375,15 +402,17 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 	struct tw_bound bound;
 	size_t i;
 
-	for (cause = path->points[point].causes; cause < end; cause++) {
+	if (!touched)
+		best = ruled_cause(s, point, times, &latest);
+	for (cause = path->points[point].causes; touched && cause < end; cause++) {
 		int64_t delay, time;
 
 		if (path->from[cause] == TW_NO_POINT)
 			continue;
-		delay = changed_delay(s, point, cause, touched);
+		delay = changed_delay(s, point, cause);
 		if (delay == TW_CUT)
 			continue;
-		time = tw_ns_sum(times[path->from[cause]], delay);
+		time = tw_ns_sum(tw_time(times, path->from[cause]), delay);
 		if (time > latest ||
 		    (time == latest && tw_path_code(path, cause) < tw_path_code(path, best))) {
 			latest = time;
@@ -398,7 +427,7 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 	i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
 	for (; i < s->added.count && s->added.at[i].point == point; i++) {
 		const struct tw_scenario_cause *added = &s->added.at[i];
-		int64_t time = tw_ns_sum(times[added->from], added->delay_ns);
+		int64_t time = tw_ns_sum(tw_time(times, added->from), added->delay_ns);
 
 		if (time > bound.time_ns)
 			bound = (struct tw_bound){ added->from, TW_CAUSE_QUEUE, time };
@@ -407,15 +436,16 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 }
 
 struct tw_bound tw_path_bound(const struct tw_path *path, const struct tw_scenario *s,
-			      uint32_t point, const int64_t *times)
+			      uint32_t point, struct tw_times times)
 {
 	uint32_t cause = tw_path_binding(path, point);
 
 	if (s)
 		return changed_bound(s, point, times);
-	return cause == TW_NO_POINT ? (struct tw_bound){ TW_NO_POINT, TW_CAUSES, INT64_MIN } :
-				      (struct tw_bound){ path->from[cause],
-							 tw_path_code(path, cause), times[point] };
+	if (cause == TW_NO_POINT)
+		return (struct tw_bound){ TW_NO_POINT, TW_CAUSES, INT64_MIN };
+	return (struct tw_bound){ path->from[cause], tw_path_code(path, cause),
+				  tw_time(times, point) };
 }
 
 static int64_t recorded_time(const struct tw_path *path, uint32_t point, const int64_t *times)
@@ -430,21 +460,85 @@ static int64_t recorded_time(const struct tw_path *path, uint32_t point, const i
 	return latest;
 }
 
+static int prepare(struct tw_scenario *s)
+{
+	renew_queues(s);
+	return s->failed ? -1 : sort_added(s);
+}
+
 int tw_path_replay(const struct tw_path *path, struct tw_scenario *s, int64_t *times)
 {
 	uint32_t i;
 
-	if (s)
-		renew_queues(s);
-	if (s && (s->failed || sort_added(s)))
+	if (s && prepare(s))
 		return -1;
 	for (i = 0; i < path->point_count; i++) {
 		uint32_t p = path->order[i];
-		bool plain = !s || (!s->rule && !is_touched(s, p));
-		int64_t latest = plain ? recorded_time(path, p, times) :
-					 changed_bound(s, p, times).time_ns;
+		bool touched = s && is_touched(s, p);
+		int64_t latest;
+
+		if (touched)
+			latest = changed_bound(s, p, tw_plain(times)).time_ns;
+		else if (s && s->rule)
+			ruled_cause(s, p, tw_plain(times), &latest);
+		else
+			latest = recorded_time(path, p, times);
 
 		times[p] = latest == INT64_MIN ? path->points[p].time_ns : latest;
+	}
+	return 0;
+}
+
+/* Without wrapping into what is not defined: those that lengthen work are replayed one by one. */
+static void plain_lanes(const struct tw_path *path, uint32_t point, int64_t *times)
+{
+	int64_t latest[TW_LANES], *out = times + (size_t)point * TW_LANES;
+	const struct tw_path_point *p = &path->points[point];
+	bool none = true;
+	uint32_t cause, k;
+
+	for (k = 0; k < TW_LANES; k++)
+		latest[k] = INT64_MIN;
+	for (cause = p->causes; cause < p[1].causes; cause++) {
+		const int64_t *in = times + (size_t)path->from[cause] * TW_LANES;
+		uint64_t delay;
+
+		if (path->from[cause] == TW_NO_POINT)
+			continue;
+		none = false;
+		delay = (uint64_t)tw_path_delay(path, point, cause);
+		for (k = 0; k < TW_LANES; k++) {
+			int64_t time = (int64_t)((uint64_t)in[k] + delay);
+
+			latest[k] = time > latest[k] ? time : latest[k];
+		}
+	}
+	for (k = 0; k < TW_LANES; k++)
+		out[k] = none ? p->time_ns : latest[k];
+}
+
+int tw_path_replay_lanes(const struct tw_path *path, struct tw_scenario *s, unsigned count,
+			 int64_t *times)
+{
+	uint32_t i, k;
+
+	for (k = 0; k < count; k++)
+		if (prepare(&s[k]))
+			return -1;
+	for (i = 0; i < path->point_count; i++) {
+		uint32_t p = path->order[i];
+
+		plain_lanes(path, p, times);
+		for (k = 0; k < count; k++) {
+			struct tw_times lane = { times + k, TW_LANES };
+			int64_t latest;
+
+			if (!is_touched(&s[k], p))
+				continue;
+			latest = changed_bound(&s[k], p, lane).time_ns;
+			times[(size_t)p * TW_LANES + k] =
+				latest == INT64_MIN ? path->points[p].time_ns : latest;
+		}
 	}
 	return 0;
 }
@@ -479,14 +573,14 @@ static bool has_launches(const struct tw_path *path)
 
 bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, uint32_t gpu)
 {
-	int64_t step = rank->step[gpu] < 0 ? -1 : rank->step_number[rank->step[gpu]];
+	int64_t step = rank->step[gpu] < 0 ? -1 : rank->steps[rank->step[gpu]].number;
 
 	if (path->step_first >= 0 && (step < path->step_first || step > path->step_last))
 		return false;
 	return path->whole || rank->launch[gpu] != TW_NO_POINT || !has_launches(path);
 }
 
-struct tw_path_window tw_window_of(const struct tw_path *path, const int64_t *times)
+struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
 {
 	struct tw_path_window w = { INT64_MAX, INT64_MIN, TW_NO_POINT };
 	uint32_t i, g;
@@ -499,25 +593,25 @@ struct tw_path_window tw_window_of(const struct tw_path *path, const int64_t *ti
 
 			if (!tw_in_window(path, r, g))
 				continue;
-			w.start_ns = min64(w.start_ns, times[tw_gpu_start(r, g)]);
-			if (w.last == TW_NO_POINT || times[end] > w.end_ns ||
-			    (times[end] == w.end_ns && path->points[w.last].rank == i &&
+			w.start_ns = min64(w.start_ns, tw_time(times, tw_gpu_start(r, g)));
+			if (w.last == TW_NO_POINT || tw_time(times, end) > w.end_ns ||
+			    (tw_time(times, end) == w.end_ns && path->points[w.last].rank == i &&
 			     r->queue[g] < r->queue[(w.last - r->first) / 2]))
 				w.last = end;
-			w.end_ns = max64(w.end_ns, times[end]);
+			w.end_ns = max64(w.end_ns, tw_time(times, end));
 		}
 	}
 	return w;
 }
 
-int64_t tw_window_ns(const struct tw_path *path, const int64_t *times)
+int64_t tw_window_in(const struct tw_path *path, struct tw_times times)
 {
 	const struct tw_path_window w = tw_window_of(path, times);
 
 	return w.end_ns > w.start_ns ? tw_ns_between(w.start_ns, w.end_ns) : 0;
 }
 
-double tw_step_ns(const struct tw_path *path, const int64_t *times)
+double tw_step_in(const struct tw_path *path, struct tw_times times)
 {
 	int64_t end[2] = { INT64_MIN, INT64_MIN };
 	int32_t step[2] = { INT32_MAX, -1 };
@@ -540,7 +634,17 @@ double tw_step_ns(const struct tw_path *path, const int64_t *times)
 			int which = r->step[g] == step[0] ? 0 : r->step[g] == step[1] ? 1 : -1;
 
 			if (which >= 0)
-				end[which] = max64(end[which], times[tw_gpu_end(r, g)]);
+				end[which] = max64(end[which], tw_time(times, tw_gpu_end(r, g)));
 		}
 	return (double)tw_ns_between(end[0], end[1]) / (step[1] - step[0]);
+}
+
+int64_t tw_window_ns(const struct tw_path *path, const int64_t *times)
+{
+	return tw_window_in(path, tw_plain(times));
+}
+
+double tw_step_ns(const struct tw_path *path, const int64_t *times)
+{
+	return tw_step_in(path, tw_plain(times));
 }

@@ -77,6 +77,30 @@ void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more);
 int tw_path_replay(const struct tw_path *path, struct tw_scenario *scenario,
 		   int64_t *times) TRAWL_MUST_CHECK;
 
+/* Times of points that lie apart by `stride`: those of one of several scenarios. */
+struct tw_times {
+	const int64_t *at;
+	size_t stride;
+};
+
+static inline int64_t tw_time(struct tw_times times, uint32_t point)
+{
+	return times.at[(size_t)point * times.stride];
+}
+
+static inline struct tw_times tw_plain(const int64_t *times)
+{
+	return (struct tw_times){ times, 1 };
+}
+
+/*
+ * The same of several scenarios at once, TW_LANES at most, which have no rule and make nothing longer:
+ * a point's times lie beside each other.
+ */
+#define TW_LANES 8
+int tw_path_replay_lanes(const struct tw_path *path, struct tw_scenario *scenarios, unsigned count,
+			 int64_t *times) TRAWL_MUST_CHECK;
+
 /* What a point's time comes from, of replayed times; `from` TW_NO_POINT: it has no cause. */
 struct tw_bound {
 	uint32_t from;
@@ -86,7 +110,7 @@ struct tw_bound {
 
 /* `s` NULL: as recorded. */
 struct tw_bound tw_path_bound(const struct tw_path *path, const struct tw_scenario *s,
-			      uint32_t point, const int64_t *times);
+			      uint32_t point, struct tw_times times);
 
 /*
  * First start to last end of the window's GPU work; `last`: that end, of equals the one of the lowest
@@ -97,11 +121,13 @@ struct tw_path_window {
 	uint32_t last;
 };
 
-struct tw_path_window tw_window_of(const struct tw_path *path, const int64_t *times);
+struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times);
 /* How long it is; 0 without any. */
 int64_t tw_window_ns(const struct tw_path *path, const int64_t *times);
+int64_t tw_window_in(const struct tw_path *path, struct tw_times times);
 /* The step, as a mean of those after the first, over all ranks; NaN: there are not two. */
 double tw_step_ns(const struct tw_path *path, const int64_t *times);
+double tw_step_in(const struct tw_path *path, struct tw_times times);
 
 /* Times as recorded; to be freed as tw_path_times_free() does.  NULL: out of memory. */
 int64_t *tw_path_times(const struct tw_path *path);

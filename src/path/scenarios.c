@@ -202,7 +202,8 @@ static int add_rooflines(struct tw_scenarios *s, const struct tw_path_op_sums *s
 				  .note = "at " TW_LIMIT_TEXT(TW_LIMIT_PATH_ROOFLINE_PERCENT) " %",
 				  .set = set_fast,
 				  .context = s,
-				  .number = TW_NO_GROUP };
+				  .number = TW_NO_GROUP,
+				  .shrinks = true };
 	uint32_t n = s->ops->groups.count, i;
 	uint32_t *order = tw_alloc_array(s->allocator, (size_t)n + 1, sizeof(*order));
 
@@ -219,7 +220,8 @@ static int add_rooflines(struct tw_scenarios *s, const struct tw_path_op_sums *s
 					  .note = fast_note(s, sum),
 					  .set = set_fast,
 					  .context = s,
-					  .number = sum->op };
+					  .number = sum->op,
+					  .shrinks = true };
 
 		if (!one.name || !one.note || !TW_LIST_ADD(&s->fastest, &sum->op, s->allocator) ||
 		    add(s, &one))
@@ -236,7 +238,8 @@ static int add_faster(struct tw_scenarios *s, const struct tw_path_op_sums *sums
 		if (add(s, &(struct tw_what_if){ .set = set_faster,
 						 .context = s,
 						 .number = sums[i].op,
-						 .quick = true }))
+						 .quick = true,
+						 .shrinks = true }))
 			return TRAWL_ENOMEM;
 	return 0;
 }
@@ -387,9 +390,9 @@ int tw_scenarios_list(struct tw_scenarios *s, const struct tw_path_op_sums *sums
 	if (!status)
 		status = add_rooflines(s, sums);
 	if (!status)
-		status = add_asked(s, err);
-	if (!status)
 		status = add_faster(s, sums);
+	if (!status)
+		status = add_asked(s, err);
 	return status == TRAWL_ENOMEM ? tw_no_memory(err) : status;
 }
 
@@ -403,63 +406,93 @@ void tw_scenarios_release(struct tw_scenarios *s)
 
 struct run {
 	struct tw_what_if *list;
+	size_t count;
 	const struct tw_path *path;
 	const struct trawl_allocator *allocator;
-	int *status; /* by scenario */
+	size_t *first; /* by batch, and their end: scenarios that are replayed at once */
+	size_t batches;
+	bool failed[]; /* by batch */
 };
 
-/* Of times of all points; replay sets each. */
-static size_t bytes_of(const struct tw_path *path)
-{
-	return ((size_t)path->point_count + 1) * sizeof(int64_t);
-}
-
 static void measure(struct tw_what_if *w, const struct tw_path *path, const struct tw_scenario *s,
-		    const int64_t *times)
+		    struct tw_times times)
 {
-	w->after_ns = tw_window_ns(path, times);
+	w->after_ns = tw_window_in(path, times);
 	if (w->quick)
 		return;
-	w->step_after_ns = tw_step_ns(path, times);
+	w->step_after_ns = tw_step_in(path, times);
 	w->path_ns = w->after_ns;
 	w->inferred_ns = tw_critical_inferred_ns(path, s, times);
 }
 
-static void run_one(void *context, size_t i)
+static void run_batch(void *context, size_t batch)
 {
 	struct run *run = context;
 	const struct tw_path *path = run->path;
-	struct tw_what_if *w = &run->list[i];
-	int64_t *times = tw_alloc(run->allocator, bytes_of(path));
-	struct tw_scenario s;
+	struct tw_what_if *w = &run->list[run->first[batch]];
+	unsigned count = (unsigned)(run->first[batch + 1] - run->first[batch]), k;
+	size_t stride = w->shrinks ? TW_LANES : 1;
+	size_t bytes = ((size_t)path->point_count + 1) * stride * sizeof(int64_t);
+	int64_t *times = tw_alloc(run->allocator, bytes);
+	struct tw_scenario s[TW_LANES];
+	bool failed = !times;
 
-	tw_scenario_init(&s, path, run->allocator);
-	w->set(&s, w);
-	run->status[i] = TRAWL_ENOMEM;
-	if (times && !s.failed && !tw_path_replay(path, &s, times)) {
-		measure(w, path, &s, times);
-		run->status[i] = 0;
+	for (k = 0; k < count; k++) {
+		tw_scenario_init(&s[k], path, run->allocator);
+		w[k].set(&s[k], &w[k]);
+		failed |= s[k].failed;
 	}
-	tw_scenario_release(&s);
-	tw_free(run->allocator, times, bytes_of(path));
+	if (!failed)
+		failed = stride > 1 ? tw_path_replay_lanes(path, s, count, times) != 0 :
+				      tw_path_replay(path, s, times) != 0;
+	for (k = 0; k < count; k++) {
+		if (!failed)
+			measure(&w[k], path, &s[k], (struct tw_times){ times + k, stride });
+		tw_scenario_release(&s[k]);
+	}
+	tw_free(run->allocator, times, bytes);
+	run->failed[batch] = failed;
+}
+
+/* Those that only shorten work go together, as far as they follow each other. */
+static void divide(struct run *run)
+{
+	size_t i;
+
+	for (i = 0; i < run->count; i++) {
+		size_t first = run->batches ? run->first[run->batches - 1] : 0;
+
+		if (!i || !run->list[i].shrinks || !run->list[i - 1].shrinks ||
+		    i - first == TW_LANES)
+			run->first[run->batches++] = i;
+	}
+	run->first[run->batches] = run->count;
 }
 
 int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path,
 		   const int64_t *recorded, unsigned threads, const struct trawl_allocator *a)
 {
-	int *status = tw_alloc_array(a, count + 1, sizeof(*status)), failed = 0;
-	struct run run = { list, path, a, status };
-	size_t i;
+	size_t bytes = sizeof(struct run) + count + 1, i;
+	struct run *run = tw_alloc_array(a, bytes, 1);
+	bool failed = !run;
 
-	if (!status)
-		return TRAWL_ENOMEM;
-	for (i = 0; i < count; i++) {
+	if (run) {
+		*run = (struct run){ list, count, path, a, NULL, 0 };
+		run->first = tw_alloc_array(a, count + 1, sizeof(*run->first));
+		failed = !run->first;
+	}
+	for (i = 0; i < count && !failed; i++) {
 		list[i].before_ns = i ? list[0].before_ns : tw_window_ns(path, recorded);
 		list[i].step_before_ns = i ? list[0].step_before_ns : tw_step_ns(path, recorded);
 	}
-	tw_parallel(threads ? threads : tw_thread_count(), count, run_one, &run);
-	for (i = 0; i < count && !failed; i++)
-		failed = status[i];
-	tw_free(a, status, (count + 1) * sizeof(*status));
-	return failed;
+	if (!failed) {
+		divide(run);
+		tw_parallel(threads ? threads : tw_thread_count(), run->batches, run_batch, run);
+	}
+	for (i = 0; !failed && i < run->batches; i++)
+		failed = run->failed[i];
+	if (run)
+		tw_free(a, run->first, (count + 1) * sizeof(*run->first));
+	tw_free(a, run, bytes);
+	return failed ? TRAWL_ENOMEM : 0;
 }

@@ -14,7 +14,8 @@ struct tw_what_if {
 	void (*set)(struct tw_scenario *s, const struct tw_what_if *what);
 	const void *context;
 	uint32_t number;
-	bool quick; /* only the window is asked for */
+	bool quick;   /* only the window is asked for */
+	bool shrinks; /* no rule, and nothing gets longer: several are replayed at once */
 	/* What comes of it. */
 	int64_t before_ns, after_ns;
 	double step_before_ns, step_after_ns; /* NaN: there are not two steps */

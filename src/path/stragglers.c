@@ -48,7 +48,7 @@ static void add_event(struct finding *f, const struct tw_path_rank *r, uint32_t 
 {
 	const struct tw_path *path = f->out->path;
 	const struct tw_path_label *label = &r->labels[path->points[tw_gpu_start(r, g)].label];
-	struct kind kind = { r->step[g] < 0 ? -1 : r->step_number[r->step[g]],
+	struct kind kind = { r->step[g] < 0 ? -1 : r->steps[r->step[g]].number,
 			     text_of(f, r, label->name), text_of(f, r, label->shapes) };
 	struct place place;
 	uint32_t *value;

@@ -6,14 +6,10 @@
 #include "base/ids.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "data/limits.h"
 
 #include <string.h>
 
-/* A call that lasts as long as its copy, and longer than calls that do not wait. */
-#define COPY_CALL_WAITS_NS 20000
-/* A call that may wait implicitly waits where it is long and ends with the work. */
-#define IMPLICIT_WAIT_NS 100000
-#define IMPLICIT_RETURN_NS 50000
 /* So many launches back a call may have waited for. */
 #define LAUNCHES_BACK 200
 
@@ -183,8 +179,9 @@ static void wait_implicitly(struct syncs *s, uint32_t node, uint32_t before)
 	uint32_t place = latest_inside(s, node, before);
 	int64_t end = tw_node_end(b, node);
 
-	if (place != TW_NO_POINT && end - end_of_place(b, place) <= IMPLICIT_RETURN_NS &&
-	    end - tw_node_start(b, node) > IMPLICIT_WAIT_NS)
+	if (place != TW_NO_POINT &&
+	    end - end_of_place(b, place) <= TW_LIMIT_PATH_IMPLICIT_RETURN_NS &&
+	    end - tw_node_start(b, node) > TW_LIMIT_PATH_IMPLICIT_WAIT_NS)
 		add_sync(s, node, place);
 }
 
@@ -202,7 +199,7 @@ bool tw_is_blocking_copy(const struct tw_derived *d, unsigned kinds, uint32_t no
 	return kinds & TW_HOST_BLOCKING_COPY ||
 	       strstr(trace->texts.entries[e->name[copy]].ptr, "Pageable") ||
 	       (call_ns >= d->gpu.end_ns[gpu] - d->gpu.start_ns[gpu] &&
-		call_ns > COPY_CALL_WAITS_NS);
+		call_ns > TW_LIMIT_PATH_COPY_CALL_NS);
 }
 
 static void add_syncs(struct syncs *s, uint32_t node)

@@ -23,8 +23,8 @@ static void add_text(struct tw_str *out, const struct trawl_table *table, size_t
 /* "10.073 ms (43.88%)" */
 static void add_gain(struct tw_str *out, const struct trawl_table *table, size_t row)
 {
-	struct trawl_cell ms = cell_of(table, row, TW_COL_FINDING_GAIN_MS);
-	struct trawl_cell percent = cell_of(table, row, TW_COL_FINDING_GAIN_PERCENT);
+	struct trawl_cell ms = cell_of(table, row, TW_COL_GAIN_MS);
+	struct trawl_cell percent = cell_of(table, row, TW_COL_GAIN_PERCENT);
 
 	tw_str_add_cstr(out, " | ");
 	if (ms.state != TRAWL_CELL_VALUE) {
@@ -44,7 +44,7 @@ void tw_report_limits(const struct tw_report_material *m, struct tw_str *out)
 	struct trawl_cell percent;
 
 	for (i = 0; i < rows && i < MOST; i++) {
-		percent = cell_of(m->findings, i, TW_COL_FINDING_GAIN_PERCENT);
+		percent = cell_of(m->findings, i, TW_COL_GAIN_PERCENT);
 		if (percent.state != TRAWL_CELL_VALUE)
 			break;
 		tw_str_add_cstr(out, i ? "; " : "What limits the run: ");
@@ -73,11 +73,11 @@ size_t tw_report_findings(const struct tw_report_material *m, struct tw_str *out
 		tw_str_addf(out, "| %zu", i + 1);
 		add_text(out, m->findings, i, TW_COL_FINDING_TITLE);
 		add_gain(out, m->findings, i);
-		add_text(out, m->findings, i, TW_COL_FINDING_GAIN_HOW);
+		add_text(out, m->findings, i, TW_COL_GAIN_HOW);
 		add_text(out, m->findings, i, TW_COL_FINDING_WHERE);
 		add_text(out, m->findings, i, TW_COL_EVIDENCE);
 		tw_str_add_cstr(out, " |\n");
-		gains += cell_of(m->findings, i, TW_COL_FINDING_GAIN_MS).state == TRAWL_CELL_VALUE;
+		gains += cell_of(m->findings, i, TW_COL_GAIN_MS).state == TRAWL_CELL_VALUE;
 	}
 	tw_str_add_cstr(out, "\n");
 	return gains;

@@ -183,6 +183,14 @@ class SameBytes(JobCase):
         self.assertSame((one, contents(self.tmp / "alone")),
                         (two, contents(self.tmp / "together2")))
 
+    def test_paths(self):
+        one = trawl("path", self.ranks, "-o", self.tmp / "alone")
+        self.assertExit(one, 0)
+        for n in (2, 3):
+            many = mpirun(n, "path", self.ranks, "-o", self.tmp / f"together{n}")
+            self.assertSame((one, contents(self.tmp / "alone")),
+                            (many, contents(self.tmp / f"together{n}")))
+
     def test_one_trace_is_for_one(self):
         trace = self.ranks / "rank0_trace.json"
         one = trawl("report", trace, "-o", self.tmp / "alone", "--no-xlsx")

@@ -135,6 +135,24 @@ class Path(Case):
             ("compute", 4, "duration")])
         self.assertEqual(self.windows(tables)["asked"], 32 - 10)
 
+    def test_a_copy_whose_call_waited(self):
+        # EDGE_OF(TW_LIMIT_PATH_COPY_CALL_NS): a copy of 5 within its call, which lasts longer than 20 or not.
+        for dur, waited in ((20.001, True), (20, False)):
+            events = [launch(0, dur, 1, "cudaMemcpyAsync"), copy(3, 5, 1), launch(dur + 1, 2, 2),
+                      kernel("a", dur + 4, 5, 2)]
+            causes = [s[2] for s in self.segments(self.path(events))]
+            self.assertEqual("synchronisation" in causes, waited, dur)
+
+    def test_a_call_that_waited_implicitly(self):
+        # EDGE_OF(TW_LIMIT_PATH_IMPLICIT_WAIT_NS): a load of a module longer than 100 that ends as the work does.
+        # EDGE_OF(TW_LIMIT_PATH_IMPLICIT_RETURN_NS): or at most 50 later.
+        for dur, later, waited in ((100.001, 1, True), (100, 1, False), (200, 50, True), (200, 50.001, False)):
+            end = 10 + dur
+            events = [launch(0, 2, 1), kernel("a", 5, end - later - 5, 1), launch(10, dur, None, "cuModuleLoadData"),
+                      launch(end + 1, 2, 2), kernel("b", end + 4, 5, 2)]
+            causes = [s[2] for s in self.segments(self.path(events))]
+            self.assertEqual("synchronisation" in causes, waited, (dur, later))
+
     def test_a_pause_begins_at_five_milliseconds(self):
         # EDGE_OF(TW_LIMIT_PATH_PAUSE_NS)
         for gap, name in ((5000, "host between operators"), (Decimal("5000.001"), "pause")):
@@ -241,6 +259,23 @@ class Path(Case):
         self.assertEqual(self.note("ends of collectives before other ranks"), 1)
         # Rank 0 is as recorded and ends at 60; rank 1 arrives at 6, so that rank 0 is the last at 26; 20 more.
         self.assertEqual(self.windows(tables)["asked"], 60 - 5)
+
+    def test_what_clocks_may_be_off(self):
+        # EDGE_OF(TW_LIMIT_PATH_CLOCKS_LEAST_NS): clocks agree to the ns; a start 20 after another rank's end is
+        # still a cause of it, one 21 after it is none.
+        # EDGE_OF(TW_LIMIT_PATH_ENDS_APART_NS): ends 1000 apart are of one collective, 1001 apart of two.
+        # EDGE_OF(TW_LIMIT_PATH_CLOCKS_MOST_NS): clocks that scatter by 600 are off by 1000 at most: of ends
+        # 4001 apart, 4000 are allowed.
+        before = [self.meeting(-9000 * i, -9000 * i + 10, seq=70 - i) for i in range(60, 1, -1)]
+        apart = [self.meeting(-9000 * i - 700, -9000 * i + 10 + 600 * (i % 3 - 1), seq=70 - i)
+                 for i in range(60, 1, -1)]
+        for other, start, end, words in ((before, 80, 90, None), (before, 81, 90, "ends of collectives before"),
+                                         (before, 70, 1060, None), (before, 70, 1061, "collectives not matched"),
+                                         (apart, 70, 4060, None), (apart, 70, 4061, "collectives not matched")):
+            ranks = [before + self.rank(20, 60, seq=99), other + self.rank(start - 6, end, seq=99)]
+            self.path(ranks, "--align", "none")
+            for words_of in ("ends of collectives before", "collectives not matched"):
+                self.assertEqual(self.note(words_of), 1 if words == words_of else None, (start, end, words_of))
 
     def test_sends_that_cross(self):
         # Rank 0 sends, then receives; rank 1 receives, then sends: pairs that wait for each other in turn.

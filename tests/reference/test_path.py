@@ -207,6 +207,27 @@ class Path(Case):
                     if "=1" in options[1]:
                         self.assertEqual(after, before)
 
+    def test_the_path_sums_to_the_window(self):
+        """Of every trace and case that is given, of exports too; an unchanged replay changes nothing."""
+        found = [p for where in ("cases/kineto", "cases/found", "cases/nsys", "cases/replay", "traces_odd")
+                 for pattern in ("*.json", "*.json.gz", "*.sqlite") for p in sorted((SHARED / where).rglob(pattern))]
+        self.assertGreater(len(found), 50)
+        summed = 0
+        for path in found[::1 if FULL else 7]:
+            out = self.tmp / f"sum{summed}"
+            result = trawl("path", path, "-o", out, "--no-xlsx", timeout=300)
+            self.assertAlive(result)
+            if result.rc not in (0, 3):  # no trace, or no GPU work in it
+                continue
+            summed += 1
+            with self.subTest(str(path.relative_to(SHARED))):
+                window = Decimal(next(r for r in read_csv(out / "path_csvs/what_if.csv"))["ms before"])
+                rows = read_csv(out / "path_csvs/critical_path.csv") or []
+                self.assertEqual(sum(Decimal(r["duration (µs)"]) for r in rows) / 1000, window)
+                if path.suffix != ".sqlite":
+                    self.points([path])
+        self.assertGreater(summed, 40 if FULL else 5)
+
     def test_recorded_ranks(self):
         self.run_folder(DLRM, instants=True)
 

@@ -36,6 +36,13 @@ static int replay_all(const struct tw_path *path, int64_t *times[TW_STANDARDS + 
 	return status;
 }
 
+/* A field of its own: control characters are ?. */
+static void print_text(const char *text)
+{
+	for (putchar('\t'); *text; text++)
+		putchar((unsigned char)*text < ' ' ? '?' : *text);
+}
+
 static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *times,
 			const int64_t *slack)
 {
@@ -51,8 +58,9 @@ static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *
 	       (unsigned)(point[1].causes - point->causes));
 	for (i = 0; i <= TW_STANDARDS; i++)
 		printf("\t%" PRId64, times[i][p]);
-	printf("\t%s\t%s\t%" PRId64 "\t%d\n", tw_pool_text(&r->texts, label->track, NULL),
-	       tw_pool_text(&r->texts, label->name, NULL), slack[p] == TW_NO_SLACK ? -1 : slack[p],
+	print_text(tw_pool_text(&r->texts, label->track, NULL));
+	print_text(tw_pool_text(&r->texts, label->name, NULL));
+	printf("\t%" PRId64 "\t%d\n", slack[p] == TW_NO_SLACK ? -1 : slack[p],
 	       tw_is_gpu_point(point) && tw_in_window(path, r, (p - r->first) / 2));
 }
 

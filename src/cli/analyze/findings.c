@@ -57,7 +57,7 @@ static bool has(const struct row *r, const char *column)
 /* "at most", "estimated": how the gain is known, where it is no replay. */
 static const char *how_words(const struct row *r)
 {
-	struct trawl_cell how = cell_of(r, TW_COL_FINDING_GAIN_HOW);
+	struct trawl_cell how = cell_of(r, TW_COL_GAIN_HOW);
 
 	return !strcmp(how.text, "bound")    ? "at most " :
 	       !strcmp(how.text, "estimate") ? "about " :
@@ -91,14 +91,14 @@ static void add_finding(struct cli_screen *s, const struct row *r, bool of_step)
 		add_text(&line, r, TW_COL_FINDING_RANK);
 		tw_str_add_char(&line, ')');
 	}
-	if (has(r, TW_COL_FINDING_GAIN_PERCENT))
+	if (has(r, TW_COL_GAIN_PERCENT))
 		tw_str_addf(&line, ": gain %s%.1f %%, %.3f ms%s", how_words(r),
-			    cell_of(r, TW_COL_FINDING_GAIN_PERCENT).real,
-			    cell_of(r, TW_COL_FINDING_GAIN_MS).real, of_step ? " of a step" : "");
+			    cell_of(r, TW_COL_GAIN_PERCENT).real, cell_of(r, TW_COL_GAIN_MS).real,
+			    of_step ? " of a step" : "");
 	tw_str_add_cstr(&s->out, "  ");
 	cli_add_line(s, &line, 5);
 	add_detail(s, r, "", TW_COL_FINDING_WHERE);
-	if (!has(r, TW_COL_FINDING_GAIN_PERCENT))
+	if (!has(r, TW_COL_GAIN_PERCENT))
 		add_detail(s, r, "", TW_COL_EVIDENCE);
 	else
 		add_detail(s, r, "", TW_COL_REMEDY);

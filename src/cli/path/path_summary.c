@@ -73,7 +73,8 @@ static void add_floor(const struct trawl_table *t, const char *scenario, const c
 /* The note without what follows it, else the name. */
 static void add_scenario(struct trawl_table *shown, const struct trawl_table *t, size_t row)
 {
-	static const char *const from[] = { TW_COL_AFTER_MS, TW_COL_GAIN_MS, TW_COL_GAIN_PERCENT };
+	static const char *const from[] = { TW_COL_AFTER_MS, TW_COL_WHAT_IF_GAIN_MS,
+					    TW_COL_WHAT_IF_GAIN_PERCENT };
 	const char *kind = tw_table_own_text(t, row, trawl_table_find_column(t, "kind"));
 	const char *text = tw_table_own_text(t, row, trawl_table_find_column(t, "scenario"));
 	const char *note = tw_table_own_text(t, row, trawl_table_find_column(t, "note"));

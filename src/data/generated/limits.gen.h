@@ -147,6 +147,12 @@
 /* of the time: the high estimate where the efficiency is not known */
 #define TW_LIMIT_GAIN_GUESS_HIGH_FRAC 0.45
 
+/* ns: a longer stretch of a host thread outside of operators is a pause on the critical path */
+#define TW_LIMIT_PATH_PAUSE_NS 5000000
+
+/* % of the roofline: scenarios of `trawl path` have operators at this share of their roofline */
+#define TW_LIMIT_PATH_ROOFLINE_PERCENT 80
+
 /* % of the platform's peak: what well-tuned matrix kernels reach: the target of findings */
 #define TW_LIMIT_TARGET_MATH_PERCENT 80
 
@@ -185,12 +191,6 @@
 
 /* % of the platform's peak: what convolutions reach: the target of findings */
 #define TW_LIMIT_TARGET_CONVOLUTION_PERCENT 65
-
-/* ns: a longer stretch of a host thread outside of operators is a pause on the critical path */
-#define TW_LIMIT_PATH_PAUSE_NS 5000000
-
-/* % of the roofline: scenarios of `trawl path` have operators at this share of their roofline */
-#define TW_LIMIT_PATH_ROOFLINE_PERCENT 80
 
 /* times what the link needs: a collective that takes longer is slow */
 #define TW_LIMIT_SLOW_TRANSFER_TIMES 2
@@ -338,3 +338,21 @@
 
 /* times the median wait: a longer wait in the first collective is one for profilers that started later */
 #define TW_LIMIT_START_SKEW_TIMES 10
+
+/* ns: a copy call that lasts as long as its copy, and longer than this, waited for it */
+#define TW_LIMIT_PATH_COPY_CALL_NS 20000
+
+/* ns: a call that may wait implicitly (module loads, page-locked memory) waited only if it is longer */
+#define TW_LIMIT_PATH_IMPLICIT_WAIT_NS 100000
+
+/* ns: and only if it ends at most this after the work */
+#define TW_LIMIT_PATH_IMPLICIT_RETURN_NS 50000
+
+/* ns: clocks of ranks are taken to be off by no less than this */
+#define TW_LIMIT_PATH_CLOCKS_LEAST_NS 20000
+
+/* ns: and by no more than this */
+#define TW_LIMIT_PATH_CLOCKS_MOST_NS 1000000
+
+/* ns: ends that disagree by more, and by four times what clocks may be off, are not those of one collective */
+#define TW_LIMIT_PATH_ENDS_APART_NS 1000000

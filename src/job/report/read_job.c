@@ -35,12 +35,12 @@ static int begin(struct reading *r, const struct trawl_job_options *given, struc
 		.gpus_per_node = o->gpus_per_node,
 		.block_size = o->block_size,
 		.report = o->report,
-		.pass_attached = o->dependencies ? tw_path_pass : NULL,
-		.progress = o->progress,
-		.progress_context = o->progress_context,
 		.attach = o->findings	  ? tw_diagnose_attach :
 			  o->dependencies ? tw_path_attach :
 					    NULL,
+		.pass_attached = o->dependencies && !o->findings ? tw_path_pass : NULL,
+		.progress = o->progress,
+		.progress_context = o->progress_context,
 	};
 	if (o->collectives_only)
 		return 0;
