@@ -338,3 +338,6 @@
 
 /* times the median wait: a longer wait in the first collective is one for profilers that started later */
 #define TW_LIMIT_START_SKEW_TIMES 10
+
+/* % of a step: a model of a pipeline's schedule that is further off is of another schedule */
+#define TW_LIMIT_PIPELINE_MODEL_PERCENT 25
