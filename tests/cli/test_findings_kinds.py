@@ -32,6 +32,55 @@ class Chains(Findings):
         found = self.rope("aten::mul", "aten::mul")
         self.assertNone(found, "rope_unfused")
 
+    def chain(self, *parts, frames=None):
+        """Operators of 20 us: a name, dimensions, types, values of what is no tensor."""
+        def run(r, name, dims, types=None, values=None):
+            args = {"Concrete Inputs": values} if values else {}
+            r.run(f"aten::{name}", 20 * US, dims, types=types, **args)
+
+        def body(r):
+            if frames:
+                for frame, part in zip(frames, parts):
+                    with r.frame(frame):
+                        run(r, *part)
+                return
+            with r.frame("model.py(7): forward"):
+                for part in parts:
+                    run(r, *part)
+        return self.find(steps(body))
+
+    def test_a_chain(self):
+        found = self.chain(("mul", [ROWS, []]), ("tanh", [ROWS]), ("add", [ROWS, ROWS]))
+        # 2 + 2 + 3 tensors in 60 us: one read and one written are 60 * 2 / 7 us.
+        self.assertGain(found, "fusible_chain", 60 * US - round(60 * US * 2 / 7) + 2 * GAP)
+        self.assertEqual(found["fusible_chain"]["where"], "aten::mul, aten::tanh, aten::add; model.py(7): forward")
+
+    def test_independent_tensors_are_no_chain(self):
+        fp32, bf16 = ["float"], ["c10::BFloat16"]
+        for what, parts in {
+                "other shapes": (("mul", [ROWS, []]), ("tanh", [[4096, 2048]])),
+                "other types": (("mul", [ROWS], bf16), ("tanh", [ROWS], fp32)),
+                "the same of two": (("mul", [ROWS, []], ["c10::BFloat16", "Scalar"], ["", "0.5"]),
+                                    ("mul", [ROWS, []], ["c10::BFloat16", "Scalar"], ["", "0.5"])),
+                "the same in place": (("neg_", [ROWS]), ("neg_", [ROWS]), ("neg_", [ROWS]))}.items():
+            with self.subTest(what):
+                self.assertNone(self.chain(*parts), "fusible_chain")
+
+    def test_the_same_operator_with_other_values_is_one(self):
+        types = ["c10::BFloat16", "Scalar"]
+        self.assertIn("fusible_chain", self.chain(("mul", [ROWS, []], types, ["", "0.5"]), ("mul", [ROWS, []], types, ["", "3.0"])))
+
+    def test_operators_of_other_functions_are_no_chain(self):
+        frames = ["model.py(7): forward", "train.py(9): loss"]
+        self.assertNone(self.chain(("mul", [ROWS, []]), ("tanh", [ROWS]), frames=frames), "fusible_chain")
+
+    def test_in_the_optimizer_is_none(self):
+        def body(r):
+            with r.inside("Optimizer.step#SGD.step"):
+                for name in ("mul_", "add_"):
+                    r.run(f"aten::{name}", 20 * US, [ROWS, []])
+        self.assertNone(self.find(steps(body)), "fusible_chain")
+
     def norm(self, *names):
         def body(r):
             for name in names:
