@@ -15,7 +15,8 @@ LAUNCH, GAP, CALL = 5 * US, US, 4 * US
 H100, MI300X = "NVIDIA H100 80GB HBM3", "AMD Instinct MI300X"
 PROCESS, THREAD = 100, 100
 # What the platform of H100 reaches at the targets of findings: FLOP/ns in bf16 and TF32, bytes/ns of its memory.
-BF16, TF32, MEMORY = 989.4e3 * 0.80, 494.7e3 * 0.80, 3350 * 0.85
+PEAK = 989.4e3
+BF16, TF32, MEMORY = PEAK * 0.80, 494.7e3 * 0.80, 3350 * 0.85
 
 
 class Rank:

@@ -86,31 +86,47 @@ static void collect(struct work *w)
 		w->d->failed |= !TW_LIST_ADD(&w->d->findings, list[i], w->d->allocator);
 }
 
-/* What each and all before it gain together: never less than before, never more than all. */
+static void join(struct tw_scenario *all, const struct tw_finding *f)
+{
+	if (f->scenario.rule) {
+		all->rule = f->scenario.rule;
+		all->context = f->scenario.context;
+	}
+	tw_scenario_join(all, &f->scenario);
+}
+
+/*
+ * What each and all before it gain together: never less than before, never more than all.  Of the
+ * window or of a step, as the finding is; what is no replay is in no scenario.
+ */
 static void add_together(struct tw_diagnosis *d)
 {
+	double so_far = 0, model = 0, all_of[2] = { 0 };
 	struct tw_scenario all;
 	struct tw_gain gain;
-	double best = 0;
 	size_t i;
 
 	tw_scenario_init(&all, d->path, d->allocator);
 	for (i = 0; i < d->findings.count && !d->failed; i++) {
 		struct tw_finding *f = &d->findings.at[i];
+		bool of_window = tw_kind_list[f->kind]->of_window;
 
-		if (f->scenario.rule) {
-			all.rule = f->scenario.rule;
-			all.context = f->scenario.context;
-		}
-		tw_scenario_join(&all, &f->scenario);
-		if (tw_gain_of(d, &all, tw_kind_list[f->kind]->of_window, &gain))
+		join(&all, f);
+		if (tw_gain_of(d, &all, of_window, &gain))
 			break;
-		/* What is no replay is in no scenario. */
-		if (tw_kind_list[f->kind]->share && f->gain_percent > gain.percent)
-			gain.percent = f->gain_percent;
-		best = gain.percent > best ? gain.percent : best;
-		f->together_percent = best;
+		if (tw_kind_list[f->kind]->share)
+			model = fmax(model, f->gain_percent);
+		so_far = fmax(so_far, fmax(gain.percent, model));
+		f->together_percent = so_far;
+		all_of[of_window] = 1;
 	}
+	for (i = 0; i < 2 && !d->failed; i++)
+		if (all_of[i] > 0 && !tw_gain_of(d, &all, i == 1, &gain))
+			all_of[i] = gain.percent;
+	so_far = fmax(model, fmax(all_of[0], all_of[1]));
+	for (i = 0; i < d->findings.count; i++)
+		d->findings.at[i].together_percent =
+			fmin(d->findings.at[i].together_percent, so_far);
 	tw_scenario_release(&all);
 }
 

@@ -264,29 +264,39 @@ bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 
 /* ---- gains */
 
+/* A last step that ends before the first one has no length to compare with. */
+static bool has_steps(const struct tw_diagnosis *d)
+{
+	return d->step_ns > 0;
+}
+
+static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, const int64_t *times,
+		    bool of_window, struct tw_gain *gain)
+{
+	int64_t left_ns = tw_window_ns(d->path, times);
+	double window = (double)(d->window_ns - left_ns), step = tw_step_ns(d->path, times);
+
+	if (of_window || !has_steps(d) || isnan(step)) {
+		gain->ns = window / (d->steps ? d->steps : 1);
+		gain->percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
+	} else {
+		gain->ns = d->step_ns - step;
+		gain->percent = 100 * gain->ns / d->step_ns;
+	}
+	gain->inferred_percent =
+		left_ns && d->has_inferred ?
+			100 * (double)tw_critical_inferred_ns(d->path, s, tw_plain(times)) /
+				(double)left_ns :
+			0;
+}
+
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, struct tw_gain *gain)
 {
-	int64_t *times = tw_path_times(d->path), window;
+	int64_t *times = tw_path_times(d->path);
 	int status = times ? tw_path_replay(d->path, s, times) : -1;
-	double saved, step;
 
-	if (!status) {
-		window = tw_window_ns(d->path, times);
-		saved = (double)(d->window_ns - window);
-		step = tw_step_ns(d->path, times);
-		gain->inferred_percent =
-			window && d->has_inferred ?
-				100 * (double)tw_critical_inferred_ns(d->path, s, tw_plain(times)) /
-					(double)window :
-				0;
-		if (of_window || isnan(d->step_ns) || isnan(step)) {
-			gain->ns = saved / (d->steps ? d->steps : 1);
-			gain->percent = d->window_ns ? 100 * saved / (double)d->window_ns : 0;
-		} else {
-			gain->ns = d->step_ns - step;
-			gain->percent = 100 * gain->ns / d->step_ns;
-		}
-	}
+	if (!status)
+		measure(d, s, times, of_window, gain);
 	tw_path_times_free(d->path, times);
 	if (status)
 		d->failed = true;

@@ -46,7 +46,7 @@ static int look_at(struct attached *a, const struct trawl_report *report)
 		in.modelled = &modelled;
 	}
 	if (!status)
-		status = tw_path_part_build(&a->part, in.derived, in.modelled, NULL, a->allocator);
+		status = tw_path_part_build(&a->part, in.derived, a->allocator);
 	if (!status)
 		status = tw_claims_make(&a->claims, &in, &a->part, a->allocator);
 	tw_scope_end(&scope);

@@ -252,6 +252,7 @@ static void read_shape(const struct tw_call *call, struct tw_shape *shape)
 		if (shape->tensors == TW_MOST_TENSORS)
 			continue;
 		shape->dims[shape->tensors] = o->dims;
+		shape->type[shape->tensors] = o->dtype;
 		shape->elements[shape->tensors++] = n;
 	}
 }

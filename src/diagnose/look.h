@@ -17,7 +17,8 @@ struct tw_shape {
 	unsigned tensors; /* of one dimension or more, at most TW_MOST_TENSORS of them */
 	struct tw_dims dims[TW_MOST_TENSORS];
 	double elements[TW_MOST_TENSORS];
-	double largest, sum;  /* elements: of the largest tensor, of all */
+	const struct tw_dtype *type[TW_MOST_TENSORS]; /* NULL: not known */
+	double largest, sum;			      /* elements: of the largest tensor, of all */
 	double element_bytes; /* of the first operand's type; NaN: not known */
 	char precision[8];    /* "bf16"; "": not known */
 };

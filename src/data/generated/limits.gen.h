@@ -356,3 +356,6 @@
 
 /* ns: ends that disagree by more, and by four times what clocks may be off, are not those of one collective */
 #define TW_LIMIT_PATH_ENDS_APART_NS 1000000
+
+/* % of a step: a model of a pipeline's schedule that is further off is of another schedule */
+#define TW_LIMIT_PIPELINE_MODEL_PERCENT 25

@@ -96,7 +96,8 @@ static int64_t idle_outside(const struct tw_diagnosis *d, const struct tw_path_r
 		if (end != INT64_MIN && start > end) {
 			if (end < first)
 				idle += (start < first ? start : first) - end;
-			if (start > last)
+			/* What a step launched may run after it. */
+			if (start > last && r->step[g] < 0)
 				idle += start - (end > last ? end : last);
 		}
 		if (time_of(d, tw_gpu_end(r, g)) > end)
