@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/median.h"
-#include "base/search.h"
 
 #include <math.h>
 
@@ -72,41 +71,39 @@ static uint32_t root_of(uint32_t *root, uint32_t rank)
 	return rank;
 }
 
-/* Whether the member of a hub, by its cause, is a send or a receive. */
-static bool is_pair(const struct tw_diagnosis *d, uint32_t cause, uint32_t *rank)
+static bool is_joined(const struct tw_path *path, uint32_t end)
 {
-	uint32_t start = d->path->from[cause], gpu;
-	const struct tw_path_rank *r;
-	size_t i;
+	return tw_path_code(path, path->points[end].causes) == TW_CAUSE_COLLECTIVE;
+}
 
-	if (start == TW_NO_POINT)
-		return false;
-	*rank = d->path->points[start].rank;
-	r = &d->path->ranks[*rank];
-	gpu = (start - r->first) / 2;
-	i = TW_LOWER_BOUND(at, 0, r->collective_count, r->collectives[at].first < gpu);
-	return i < r->collective_count && r->collectives[i].first == gpu &&
-	       d->claims[*rank].collectives[i].pair;
+/* The rank with those that the end of its send or receive waits for. */
+static void join_rank(const struct tw_path *path, uint32_t *root, uint32_t rank, uint32_t end)
+{
+	uint32_t hub = path->from[path->points[end].causes], cause, a, b;
+
+	for (cause = path->points[hub].causes; cause < path->points[hub + 1].causes; cause++) {
+		if (path->from[cause] == TW_NO_POINT)
+			continue;
+		a = root_of(root, rank);
+		b = root_of(root, path->points[path->from[cause]].rank);
+		root[a < b ? b : a] = a < b ? a : b;
+	}
 }
 
 static void join_ranks(const struct tw_diagnosis *d, uint32_t *root)
 {
-	const struct tw_path *path = d->path;
-	uint32_t i, hub, cause, rank, a, b;
+	uint32_t i, k;
 
 	for (i = 0; i < d->rank_count; i++)
 		root[i] = i;
-	for (hub = path->first_hub; hub < path->point_count; hub++) {
-		uint32_t first = UINT32_MAX;
+	for (i = 0; i < d->rank_count; i++) {
+		const struct tw_path_rank *r = &d->path->ranks[i];
 
-		for (cause = path->points[hub].causes; cause < path->points[hub + 1].causes;
-		     cause++) {
-			if (!is_pair(d, cause, &rank))
-				continue;
-			first = first == UINT32_MAX ? rank : first;
-			a = root_of(root, first);
-			b = root_of(root, rank);
-			root[a < b ? b : a] = a < b ? a : b;
+		for (k = 0; k < r->collective_count; k++) {
+			uint32_t end = tw_gpu_end(r, r->collectives[k].last);
+
+			if (d->claims[i].collectives[k].pair && is_joined(d->path, end))
+				join_rank(d->path, root, i, end);
 		}
 	}
 }
@@ -121,11 +118,6 @@ static uint32_t list_ranks(const struct tw_diagnosis *d, uint32_t *root, uint32_
 		if (root_of(root, i) == of)
 			ranks[n++] = i;
 	return n;
-}
-
-static bool is_joined(const struct tw_path *path, uint32_t end)
-{
-	return tw_path_code(path, path->points[end].causes) == TW_CAUSE_COLLECTIVE;
 }
 
 /* The median transfer at receives; how many microbatches a step has. */
