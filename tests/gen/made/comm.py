@@ -3,9 +3,8 @@ from .device import KERNEL_TYPE, SHORT, SIZE, Tensor
 
 # kind -> c10d operator, its range, NCCL's name, bytes on the bus of each of n ranks by bytes.
 KINDS = {
-    "allreduce": ("c10d::allreduce_", "nccl:all_reduce", "AllReduce_Sum", lambda n: 2 * (n - 1) / n),
-    "reduce_scatter": ("c10d::_reduce_scatter_base_", "nccl:_reduce_scatter_base",
-                       "ReduceScatter_Sum", lambda n: (n - 1) / n),
+    "allreduce": ("c10d::allreduce_", "nccl:all_reduce", "AllReduce_Sum",
+                  lambda n: 2 * (n - 1) / n),
     "_reduce_scatter_base": ("c10d::_reduce_scatter_base_", "nccl:_reduce_scatter_base",
                              "ReduceScatter_Sum", lambda n: (n - 1) / n),
     "_allgather_base": ("c10d::_allgather_base_", "nccl:_all_gather_base", "AllGather",
@@ -35,7 +34,7 @@ def transfer_us(rank, kind, nelems, dtype, n, bus=None):
     nbytes = nelems * SIZE[dtype] * KINDS[kind][3](n)
     bus = bus or rank.dev.bus * (0.75 if kind == "all_to_allv" else 0.16 if n == 2 and
                                  kind in ("send", "recv") else 1)
-    return 9.5 + nbytes / (bus * 1e3)
+    return rank.config.get("latency_us", 9.5) + nbytes / (bus * 1e3)
 
 
 def message(rank, group, kind, nelems_in, nelems_out, dtype, splits=("[]", "[]"), peer=None):
@@ -52,12 +51,12 @@ def message(rank, group, kind, nelems_in, nelems_out, dtype, splits=("[]", "[]")
     return args
 
 
-def collective(rank, group, kind, nelems, dtype, out=None, splits=("[]", "[]"), stream=None, us=None,
-               bus=None, peer=None, join=True):
+def collective(rank, group, kind, nelems, dtype, out=None, splits=("[]", "[]"), stream=None,
+               us=None, bus=None, peer=None, join=True):
     """One collective, asynchronous on the communication stream; returns its event (`wait_for`)."""
     op, label, _, _ = KINDS[kind]
     out = nelems if out is None else out
-    stream = stream if stream is not None else rank.job.config.get("comm", 3 if rank.dev.amd else 29)
+    stream = stream or (3 if rank.dev.amd else 29)
     if us is None:
         us = transfer_us(rank, kind, max(nelems, out) if kind != "_allgather_base" else nelems,
                          dtype, len(group.ranks), bus)
@@ -76,9 +75,3 @@ def collective(rank, group, kind, nelems, dtype, out=None, splits=("[]", "[]"), 
 def wait_for(rank, event):
     """work.wait(): the current stream goes on after the collective."""
     rank.wait(event)
-
-
-def wait_op(rank, event):
-    """The same as an operator of torch.distributed's functional collectives."""
-    with rank.op("_c10d_functional::wait_tensor", Tensor([1], "float")):
-        rank.wait(event)

@@ -6,6 +6,11 @@ from . import kernels, ops, unfused
 from .device import Tensor
 
 
+WRITE = "<built-in method write_record of torch._C.PyTorchFileWriter object at 0x7f21c40b1e30>"
+SAVE = "torch/serialization.py"
+REDUCE = "parallel/grads.py(27): average_gradients"
+
+
 # ---- around the steps ---------------------------------------------------------------------------
 
 def before_steps(rank):
@@ -15,7 +20,7 @@ def before_steps(rank):
         rank.sleep(1000 * edge["ms"], "before the steps")
     if older:
         for i in range(older["n"]):
-            rank.unlaunched(kernels.gemm_name(rank, 4096, 4096, 1024, "c10::BFloat16")[0], older["us"])
+            rank.unlaunched(kernels.gemm_name(rank, 4096, 4096, "c10::BFloat16")[0], older["us"])
     late = rank.config.get("late_start", {}).get(rank.r)
     if late:
         rank.sleep(1000 * late, "profiler starts late")
@@ -50,12 +55,12 @@ def after_steps(rank):
 
 # ---- in a step ----------------------------------------------------------------------------------
 
-def before_layer(rank, layer, m):
+def before_layer(rank, layer, layers):
     pause, alloc = rank.job.fault("pause"), rank.job.fault("alloc")
     if pause and (pause["step"], pause["layer"]) == (rank.step, layer):
         rank.sleep(1000 * pause["ms"], "pause")
     if alloc:
-        for _ in range(-(-alloc["n"] // m["layers"])):
+        for _ in range(-(-alloc["n"] // layers)):
             with rank.op("aten::empty", "[67108864]", "", "", "", "", ""):
                 rank.call("hipMalloc" if rank.dev.amd else "cudaMalloc", alloc["malloc_us"])
 
@@ -88,26 +93,17 @@ def read_nonzero(rank, waits):
     """Without the wait: the size is known, the same kernels (nonzero_static)."""
     mask = Tensor((16384,), "bool")
     with rank.op("aten::nonzero" if waits else "aten::nonzero_static", mask, key="nonzero"):
-        rank.launch("void at_cuda_detail::cub::DeviceReduceSingleTileKernel<at_cuda_detail::cub::DeviceReducePolicy<int, unsigned "
-                    "int, at_cuda_detail::cub::Sum> >(int*, int*, unsigned int)", 2.4)
+        rank.launch(kernels.named("nonzero_count"), 2.4)
         if waits:
             rank.copy("DtoH", 4, blocking=rank.dev.amd)
             if not rank.dev.amd:
                 rank.sync_stream()
-        rank.launch("void at_cuda_detail::cub::DeviceSelectSweepKernel<at_cuda_detail::cub::DeviceSelectPolicy, int*, long*>(int*, "
-                    "long*, int)", 3.1)
+        rank.launch(kernels.named("nonzero_select"), 3.1)
 
 
 def read_cpu(rank, waits):
-    if not waits:
-        return
-    x = Tensor((64, 128), "float")
-    with rank.op("aten::to", x, "cpu", "6", "False", "False", ""):
-        with rank.op("aten::_to_copy", x, "6", "", "cpu", "", "False", ""):
-            with rank.op("aten::copy_", x, x, "False"):
-                rank.copy("DtoH", x.bytes, pinned=False, blocking=True)
-                if not rank.dev.amd:
-                    rank.sync_stream()
+    if waits:
+        ops.to_host(rank, Tensor((64, 128), "float"))
 
 
 def read_stream(rank, waits):
@@ -116,13 +112,7 @@ def read_stream(rank, waits):
             rank.sync_stream()
 
 
-def read_device(rank, waits):
-    if waits:
-        with rank.frame("torch/cuda/__init__.py(1040): synchronize"):
-            rank.sync_device()
-
-
-READS = {"item": read_item, "nonzero": read_nonzero, "cpu": read_cpu, "stream": read_stream, "device": read_device}
+READS = {"item": read_item, "nonzero": read_nonzero, "cpu": read_cpu, "stream": read_stream}
 
 
 def compile_again(rank, step):
@@ -149,7 +139,7 @@ def load_module(rank, ms):
 
 def optimize(rank, name):
     if rank.hooks is not None:
-        rank.hooks.after_backward(rank, rank.config.get("reduce_frame", "parallel/grads.py(27): average_gradients"))
+        rank.hooks.after_backward(rank, REDUCE)
     if rank.job.fault("optimizer"):
         unfused.optimizer_loop(rank, rank.params, name)
     else:
@@ -158,9 +148,12 @@ def optimize(rank, name):
 
 def end_of_step(rank, step, m):
     alloc, save, read = rank.job.fault("alloc"), rank.job.fault("save"), rank.job.fault("read_loss")
+    side = rank.config.get("side_gemm")
+    if side:
+        rank.wait(rank.record(side["stream"]))
     if alloc and alloc.get("free_us"):
         free_all(rank, alloc)
-    if read:
+    if read or rank.config.get("reads_loss"):
         with rank.frame(f"{m['script']}(141): log_metrics"):
             ops.item(rank)
     if save and save["step"] == step and save.get("rank") in (None, rank.r):
@@ -168,16 +161,11 @@ def end_of_step(rank, step, m):
 
 
 def save_checkpoint(rank, save, m):
-    with rank.frame(f"{m['script']}(160): save_checkpoint"), rank.frame("torch/serialization.py(967): save"):
-        with rank.frame("torch/serialization.py(1259): _save"):
+    with rank.frame(f"{m['script']}(160): save_checkpoint"), rank.frame(SAVE + "(967): save"):
+        with rank.frame(SAVE + "(1259): _save"):
             for p in rank.params[:save["tensors"]]:
-                with rank.op("aten::to", p, "cpu", "", "False", "False", ""):
-                    with rank.op("aten::_to_copy", p, "", "", "cpu", "", "False", ""):
-                        with rank.op("aten::copy_", p, p, "False"):
-                            rank.copy("DtoH", p.bytes, pinned=False, blocking=True)
-                            if not rank.dev.amd:
-                                rank.sync_stream()
-                with rank.frame("<built-in method write_record of torch._C.PyTorchFileWriter object at 0x7f21c40b1e30>"):
+                ops.to_host(rank, p)
+                with rank.frame(WRITE):
                     rank.sleep(1000 * save["write_ms"], "write")
 
 
@@ -209,7 +197,7 @@ def checkpointed(rank, forward, x):
 
 def again(rank, forward, x, state):
     kept = rank.place, rank.counts, rank.path
-    rank.place, rank.counts, rank.path = state[0], dict(state[1]), state[2] + ["recompute"]
+    rank.place, rank.counts, rank.path = state[0], dict(state[1]), list(state[2])
     forward(x)
     rank.place, rank.counts, rank.path = kept
 
@@ -241,13 +229,54 @@ def layout(rank, tensors, frame):
         unfused.contiguous(rank, tensors, fault["share"], frame)
 
 
-def slow_pointwise(rank, h, frame):
-    """An operator more in each layer (`extra`), which a fault slows down."""
-    extra, fault = rank.config.get("extra"), rank.job.fault("slow_extra")
-    if extra:
-        with rank.frame(frame.replace("forward", extra["function"])) if extra.get("function") else nullcontext():
-            share = fault["share"] if fault else None
-            if extra["what"] in ("sum", "mean", "amax"):
-                ops.reduction(rank, extra["what"], h, dims="[0]", keep="False", at=share)
+def extra(rank, h, frame):
+    """Operators more in each layer (`extra`), which a fault may slow down; they read nothing of
+    each other."""
+    more, fault = rank.config.get("extra"), rank.job.fault("slow_extra")
+    if not more:
+        return
+    with rank.frame(frame.replace("forward", more["function"])):
+        share = fault["share"] if fault else None
+        for shape in more.get("shapes", (h.shape,)):
+            t = Tensor(shape, h.dtype)
+            if more["what"] in ("sum", "amax"):
+                ops.reduction(rank, more["what"], t, "[0]", "False", at=share)
             else:
-                ops.pointwise(rank, extra["what"], h, h, at=share, strided=bool(fault))
+                ops.pointwise(rank, more["what"], t, t, at=share, strided=bool(fault),
+                              name=more.get("name"))
+
+
+def group_projection(rank, x, frame):
+    """A product for each group of channels: one batched call, or (fault) one call each."""
+    groups = rank.config.get("groups")
+    if not groups:
+        return
+    n, rows, d = groups["n"], groups["rows"], groups["d"]
+    with rank.frame(frame):
+        if not rank.job.fault("small_gemms"):
+            ops.bmm(rank, Tensor((n, rows, d), x.dtype), Tensor((n, d, d), x.dtype))
+            return
+        for _ in range(n):
+            ops.mm(rank, Tensor((rows, d), x.dtype), Tensor((d, d), x.dtype))
+
+
+def side_work(rank):
+    """Slow GEMMs on a stream of their own, wholly beside the step's work, which waits for them at
+    its end only."""
+    side, slow = rank.config.get("side_gemm"), rank.job.fault("side_gemm")
+    if side:
+        a, b = (Tensor(s, "c10::BFloat16") for s in ((4096, 2048), (2048, 1024)))
+        kept, rank.stream = rank.stream, side["stream"]
+        rank.wait(rank.record(kept))
+        with rank.frame("aux/probe.py(33): refresh"):
+            for _ in range(side["n"]):
+                ops.mm(rank, a, b, at=slow["share"] if slow else None)
+        rank.stream = kept
+
+
+def host_late(rank, m):
+    """A rank whose launching thread does something else first."""
+    fault = rank.job.fault("host_late")
+    if fault and fault["rank"] == rank.r:
+        with rank.frame(f"{m['script']}(99): {fault['function']}"):
+            rank.sleep(1000 * fault["ms"], "late")

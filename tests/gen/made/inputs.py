@@ -2,14 +2,14 @@
 from . import ops
 from .device import Tensor
 
-DATALOADER = "torch/utils/data/dataloader.py"
+LOADER = "torch/utils/data/dataloader.py"
 QUICK_US = 62
 
 
 def single_process(rank, ms, style):
     """The launching thread makes the batch itself: samples one by one, then collated."""
     with rank.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"):
-        with rank.frame(DATALOADER + "(733): __next__"), rank.frame(DATALOADER + "(789): _next_data"):
+        with rank.frame(LOADER + "(733): __next__"), rank.frame(LOADER + "(789): _next_data"):
             with rank.frame("torch/utils/data/_utils/fetch.py(52): fetch"):
                 for _ in range(style["samples"]):
                     one_sample(rank, 1000 * 0.93 * ms / style["samples"], style)
@@ -30,22 +30,19 @@ def multi_process(rank, interval_ms=None):
     """Workers make batches; the fetch takes one from their queue, and waits for it if they are
     slower than the steps (`interval_ms`)."""
     with rank.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"):
-        with rank.frame(DATALOADER + "(733): __next__"), rank.frame(DATALOADER + "(1515): _next_data"):
-            with rank.frame(DATALOADER + "(1479): _get_data"), rank.frame(DATALOADER + "(1320): _try_get_data"):
-                with rank.frame("queue.py(171): get"):
-                    with rank.frame("threading.py(355): wait"):
-                        rank.sleep(QUICK_US * 0.5, "get")
-                        if interval_ms is not None:
-                            worker_batch(rank, interval_ms)
+        with rank.frame(LOADER + "(733): __next__"), rank.frame(LOADER + "(1515): _next_data"):
+            with rank.frame(LOADER + "(1320): _try_get_data"):
+                with rank.frame("queue.py(171): get"), rank.frame("threading.py(355): wait"):
+                    rank.sleep(QUICK_US * 0.5, "get")
+                    if interval_ms is not None:
+                        worker_batch(rank, interval_ms)
                 rank.sleep(QUICK_US * 0.4, "unpack")
 
 
 def worker_batch(rank, interval_ms):
-    """The next batch of the workers, one after the other: a producer that the trace does not show."""
+    """The next batch of the workers, one after the other: the trace does not show who makes it."""
     before = rank.ready_batch or (rank.now[0], rank.now[1] - int(0.4e6 * interval_ms))
     ns = rank.jitter(1000 * interval_ms, "worker")
-    if rank.job.ledger is not None:
-        rank.note("worker", ns)
     rank.ready_batch = (rank.job.graph.node((before[0], max(0, before[1]) + ns)), 0)
     rank.until(rank.ready_batch)
 
@@ -58,8 +55,6 @@ def fetch(rank, style):
             multi_process(rank, fault["ms"])
         else:
             single_process(rank, fault["ms"], style)
-    elif style.get("hidden_ms"):
-        single_process(rank, style["hidden_ms"], style)
     elif style.get("loader") == "single":
         single_process(rank, style.get("ms", 0.07), {**style, "samples": 1})
     else:
@@ -67,14 +62,19 @@ def fetch(rank, style):
 
 
 def upload(rank, tensors, frame, side=None):
-    """The batch to the GPU. Pinned, not blocking; large ones one batch ahead on a stream of their
+    """Batches to the GPU. Pinned, not blocking; large ones one batch ahead on a stream of their
     own (`side`). Faults: pageable memory, or the stream that computes."""
     pageable, exposed = rank.job.fault("pageable"), rank.job.fault("exposed_copy")
+    ahead = side is not None and not exposed and not pageable
     with rank.frame(frame):
+        if ahead and rank.prefetched:
+            rank.wait(rank.prefetched)
         for x in tensors:
             if pageable and x.bytes > 1 << 16:
                 ops.to_device(rank, x, pinned=False, blocking=True, rate=pageable.get("rate"))
-            elif x.bytes > 1 << 16 and side is not None and not exposed:
+            elif x.bytes > 1 << 16 and ahead:
                 ops.to_device(rank, x, stream=side)
             else:
                 ops.to_device(rank, x)
+        if ahead:
+            rank.prefetched = rank.record(side)

@@ -29,7 +29,9 @@ class Job:
         self.scenario, self.faults, self.seed = scenario, faults, scenario.seed
         self.config = {"stack": True, "syncs": False, "graph_gap": GRAPH_GAP_US, **scenario.config}
         self.device = DEVICES[scenario.device]
-        self.host_factor = self.config.get("host", 1.0) * host_factor
+        self.host_factor = self.number("host", 0.8, 1.25) * host_factor
+        self.latency = self.device.latency * self.number("latency", 0.9, 1.15)
+        self.stream_gap = self.device.gap * self.number("gap", 0.9, 1.2)
         self.ledger, self.graph, self.meetings, self.groups = ledger, Graph(), {}, {}
         self.root, self.ranks_wanted = self.graph.node(), range(scenario.ranks)
         self.world = self.group("0", list(range(scenario.ranks)), "default_pg")
@@ -61,17 +63,20 @@ class Job:
         """What a rank's clock is off by."""
         return self.config.get("clocks", {}).get(rank, 0)
 
-    def meet(self, group, kind, seq, rank, start, end, us, place, slack):
+    def meet(self, group, kind, seq, rank, start, end, us, slack):
+        """A member of a collective; the noise of its transfer is that of the first one's place."""
         key = (group.name, tuple(group.ranks), "p2p" if kind in ("send", "recv") else kind, seq)
-        self.meetings.setdefault(key, []).append((rank.r, start, end, us, place, slack))
+        noise = normal(mix(mix(rank.place, word("transfer")), self.seed))
+        if self.ledger is not None:
+            rank.note("transfer", int(1000 * us * (1 + 0.015 * noise)))
+        self.meetings.setdefault(key, []).append((rank.r, start, end, us, noise, slack))
 
     def join(self):
         """Every collective ends after its last member has come."""
         for (name, ranks, kind, seq), members in self.meetings.items():
             if sorted(m[0] for m in members) != sorted(ranks):
                 raise ValueError(f"{kind} {seq} of group {name}: ranks {[m[0] for m in members]}")
-            us = max(m[3] for m in members)
-            noise = normal(mix(mix(members[0][4], word("transfer")), self.seed))
+            us, noise = max(m[3] for m in members), members[0][4]
             ns = int(1000 * us * (1 + 0.015 * noise))
             for _, _, end, _, _, slack in members:
                 self.graph.into[end] += [(s[0], s[1] + ns + slack) for _, s, _, _, _, _ in members]

@@ -4,11 +4,27 @@ from . import comm
 from .device import Tensor
 
 
+def tensor_parallel(rank, x):
+    """The sum of a layer's output over the ranks that share its weights; nothing runs beside it."""
+    if rank.config.get("tensor_parallel"):
+        slow = rank.job.fault("slow_link") or {}
+        group = rank.job.group("tp", list(rank.job.ranks_wanted), "tensor parallel")
+        comm.wait_for(rank, comm.collective(rank, group, "allreduce", x.n, x.dtype,
+                                            bus=slow.get("bus")))
+
+
+def hook(rank, own=()):
+    """Gradients are reduced over the ranks, but for parameters of these shapes, which are a rank's
+    own."""
+    if len(rank.job.ranks_wanted) > 1:
+        rank.hooks = Buckets(rank, own)
+
+
 class Buckets:
     """DistributedDataParallel's hooks: a bucket goes out when its gradients are there."""
 
-    def __init__(self, rank):
-        self.rank, self.job = rank, rank.job
+    def __init__(self, rank, own):
+        self.rank, self.job, self.own = rank, rank.job, own
         self.kind = rank.config.get("reduce", "allreduce")
         self.limit = rank.config.get("bucket_mb", 25) * 1e6
         self.reset()
@@ -17,6 +33,8 @@ class Buckets:
         self.held, self.events, self.late = [], [], []
 
     def ready(self, rank, param):
+        if param.shape in self.own:
+            return
         self.held.append(param)
         if sum(p.bytes for p in self.held) >= self.limit:
             self.flush(rank)

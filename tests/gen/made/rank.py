@@ -14,13 +14,13 @@ BLOCKING_RETURN_US = 5.5
 
 class Event:
     """A host event; times are (node, ns)."""
-    __slots__ = ("cat", "name", "tid", "start", "end", "args", "ext", "corr", "seq", "fwd", "inputs",
-                 "works", "parent", "module", "up")
+    __slots__ = ("cat", "name", "tid", "start", "end", "args", "ext", "corr", "seq", "fwd",
+                 "inputs", "works", "module", "up")
 
     def __init__(self, cat, name, tid, start):
         self.cat, self.name, self.tid, self.start, self.end = cat, name, tid, start, None
         self.args = self.ext = self.corr = self.seq = self.fwd = self.inputs = None
-        self.parent = self.module = self.up = None
+        self.module = self.up = None
         self.works = []
 
 
@@ -35,20 +35,20 @@ class Work:
 
 class Stream:
     def __init__(self):
-        self.end, self.waits, self.starts = None, [], []
+        self.end, self.waits, self.starts, self.last = None, [], [], ""
 
 
 class Scope:
     """A context: an event between its times, and a place for random numbers."""
-    __slots__ = ("rank", "event", "name", "after", "kept")
+    __slots__ = ("rank", "event", "name", "after", "plain", "kept")
 
-    def __init__(self, rank, event, name, after):
-        self.rank, self.event, self.name, self.after = rank, event, name, after
+    def __init__(self, rank, event, name, after, plain):
+        self.rank, self.event, self.name, self.after, self.plain = rank, event, name, after, plain
 
     def __enter__(self):
         r = self.rank
         self.kept = r.place, r.counts
-        if self.name is None:
+        if self.plain:
             return self.event
         n = r.count(self.name)
         r.place, r.counts = mix(mix(r.place, word(self.name)), n), {}
@@ -57,12 +57,11 @@ class Scope:
 
     def __exit__(self, *_):
         r = self.rank
-        if self.after:
-            r.spend(self.after, "exit")
+        r.spend(self.after, "exit " + self.name)
         if self.event is not None:
             self.event.end = r.now
             r.open_event = self.event.up
-        if self.name is not None:
+        if not self.plain:
             r.place, r.counts = self.kept
             r.path.pop()
 
@@ -81,7 +80,8 @@ class Rank:
         self.sequence, self.tape, self.grad = 40 + job.seed % 50, [], False
         self.capture, self.step, self.factor, self.modules = None, None, 1.0, {}
         self.group_seq, self.hooks, self.syncs = {}, None, []
-        self.ready_batch, self.params = None, []
+        self.ready_batch, self.prefetched, self.params = None, None, []
+        self.queued_gap, self.node_gap = job.fault("queued_gap"), job.fault("graph_gap")
 
     # ---- random numbers and host time ---------------------------------------------------------
 
@@ -117,6 +117,13 @@ class Rank:
                 self.note(what, ns)
             self.now = (self.now[0], self.now[1] + ns)
 
+    def scaled(self, us, part, what):
+        """ns of us with noise of this part."""
+        ns = int(1000 * us * max(0.4, 1 + part * normal(self.draw(what))))
+        if self.job.ledger is not None:
+            self.note(what, ns)
+        return ns
+
     # ---- scopes --------------------------------------------------------------------------------
 
     def scope(self, cat, name, before, after, key=None, plain=False):
@@ -127,10 +134,10 @@ class Rank:
             shown = cat != "python_function" or self.config["stack"]
             if shown:
                 event = Event(cat, name, self.tid, self.now)
-                event.up = self.open_event if self.open_event and self.open_event.tid == self.tid else None
+                event.up = self.open_event
                 self.open_event = event
                 self.events.append(event)
-        return Scope(self, event, None if plain else key or name, after)
+        return Scope(self, event, key or name, after, plain)
 
     def op(self, name, *inputs, back=None, key=None, fwd=None, seq=None, args=None):
         """An operator; `back` names the autograd node that undoes it, if gradients are wanted."""
@@ -147,11 +154,12 @@ class Rank:
     def frame(self, name, plain=False):
         return self.scope("python_function", name, 0.8, 0.5, plain=plain)
 
-    def module(self, name):
-        """nn.Module; `name` has its number."""
-        s = self.scope("python_function", "nn.Module: " + name, 1.3, 0.8)
+    def module(self, kind, key):
+        """nn.Module: a class, and which of it."""
+        number = self.modules.setdefault((kind, key), sum(k == kind for k, _ in self.modules))
+        s = self.scope("python_function", f"nn.Module: {kind}_{number}", 1.3, 0.8, f"{kind} {key}")
         if s.event is not None:
-            s.event.module = self.modules.setdefault(name, len(self.modules))
+            s.event.module = list(self.modules).index((kind, key))
         return s
 
     def range(self, name):
@@ -186,6 +194,7 @@ class Rank:
 
     def call(self, name, us, wait_for=(), **args):
         """A call of the runtime or the driver; it lasts until these times at least."""
+        self.spend(0.6, "before " + name)
         event = Event("cuda_driver" if name.startswith("cu") and not name.startswith("cuda") else
                       "cuda_runtime", name, self.tid, self.now)
         op = self.open_event
@@ -211,23 +220,25 @@ class Rank:
         w.corr, w.ext, w.args, w.step, w.call = call.corr, call.ext, args, self.step, call
         causes = list(s.waits)
         if first:
-            latency = self.dev.latency * max(0.6, 1 + 0.08 * normal(self.draw("latency")))
-            causes.append((call.start[0], call.start[1] + int(1000 * latency)))
+            latency = self.scaled(self.job.latency, 0.08, "latency")
+            causes.append((call.start[0], call.start[1] + latency))
         if s.end is not None:
-            gap = self.gap(first) * max(0.4, 1 + 0.15 * normal(self.draw("gap")))
-            causes.append((s.end[0], s.end[1] + int(1000 * gap)))
+            causes.append((s.end[0], s.end[1] + self.scaled(self.gap(first, s.last), 0.15, "gap")))
         s.waits = []
         node = self.job.graph.node(*causes)
         w.start, w.end = (node, 0), (node, ns)
-        s.end = w.end
+        s.end, s.last = w.end, name
         s.starts.append(w.start)
         call.works.append(w)
         self.works.append(w)
         return w
 
-    def gap(self, first):
-        """Time between two kernels of a stream, in us."""
-        return self.dev.gap if first else self.config["graph_gap"]
+    def gap(self, first, after):
+        """Time between two kernels of a stream, in us; `first`: not inside of a GPU graph."""
+        if first:
+            slow = self.queued_gap and after.startswith(self.queued_gap["after"])
+            return self.queued_gap["us"] if slow else self.job.stream_gap
+        return self.node_gap["us"] if self.node_gap else self.config["graph_gap"]
 
     def full_queue(self, stream):
         starts = self.stream_of(stream).starts
@@ -243,8 +254,9 @@ class Rank:
             self.note("kernel " + name, ns)
         args = {"grid": list(grid), "block": list(block), "regs": regs, "shared": shared}
         if self.capture is not None:
-            self.capture.append((name, ns, stream, args, self.place))
+            self.capture.append(("kernel", name, ns, stream, args, self.place))
             return None
+        self.spend(1.7, "arguments")
         api = api or ("hipLaunchKernel" if self.dev.amd else "cudaLaunchKernel")
         extra = {"kernel": name} if self.dev.amd else {}
         call = self.call(api, 3.6, self.full_queue(stream), **extra)
@@ -260,9 +272,9 @@ class Rank:
         call = self.call("hipGraphLaunch" if self.dev.amd else "cudaGraphLaunch",
                          9 + (0.9 if self.dev.amd else 0.06) * len(nodes))
         seen = set()
-        for name, ns, stream, args, place in nodes:
+        for cat, name, ns, stream, args, place in nodes:
             kept, counts, self.place, self.counts = self.place, self.counts, place, {}
-            self.work("kernel", name, ns, stream, call, dict(args), first=stream not in seen)
+            self.work(cat, name, ns, stream, call, dict(args), first=stream not in seen)
             self.place, self.counts = kept, counts
             seen.add(stream)
 
@@ -273,39 +285,40 @@ class Rank:
         cause = (self.now[0], self.now[1] - 20000) if s.end is None else (s.end[0], s.end[1] + 1000)
         node = self.job.graph.node(cause)
         w.start, w.end = (node, 0), (node, ns)
-        w.corr, w.args = self.count("unlaunched") + 1, {"grid": [512, 1, 1], "block": [256, 1, 1], "regs": 128, "shared": 0}
+        w.corr = self.count("unlaunched") + 1
+        w.args = {"grid": [512, 1, 1], "block": [256, 1, 1], "regs": 128, "shared": 0}
         s.end = w.end
         self.works.append(w)
 
     def memset(self, nbytes, stream=None):
+        stream = self.stream if stream is None else stream
+        ns = self.scaled(1.2 + nbytes / (self.dev.bw * 0.8e3), 0.01, "set")
+        what = ("gpu_memset", "Memset (Device)", ns, stream)
         if self.capture is not None:
+            self.capture.append((*what, {"bytes": nbytes}, self.place))
             return
         call = self.call("hipMemsetAsync" if self.dev.amd else "cudaMemsetAsync", 3.1)
-        ns = int(1000 * (1.2 + nbytes / (self.dev.bw * 0.8e3)) * (1 + 0.01 * normal(self.draw("set"))))
-        self.work("gpu_memset", "Memset (Device)", ns, self.stream if stream is None else stream,
-                  call, {"bytes": nbytes})
+        self.work(*what, call, {"bytes": nbytes})
 
     def copy(self, direction, nbytes, pinned=True, blocking=False, stream=None, rate=None):
         """cudaMemcpyAsync and its like; a blocking one returns after its copy."""
         stream = self.stream if stream is None else stream
         rate = rate or (self.dev.pinned if pinned else self.dev.pageable)
-        ns = int(1000 * (1.3 + nbytes / (rate * 1e3)) * (1 + 0.015 * normal(self.draw("copy"))))
+        ns = self.scaled(1.3 + nbytes / (rate * 1e3), 0.015, "copy")
         host = ("Host" if self.dev.amd else "Pinned" if pinned else "Pageable")
         a, b = (host, "Device") if direction == "HtoD" else ("Device", host)
         api = "cudaMemcpyAsync" if not self.dev.amd else \
             "hipMemcpyWithStream" if blocking else "hipMemcpyAsync"
-        start = self.now
         call = self.call(api, 5.2, **({"bytes": str(nbytes)} if self.dev.amd else {}))
         w = self.work("gpu_memcpy", f"Memcpy {direction} ({a} -> {b})", ns, stream, call,
                       {"bytes": nbytes})
         if blocking:
             back = (w.end[0], w.end[1] + self.jitter(BLOCKING_RETURN_US))
             self.now = call.end = (self.job.graph.node(self.now, back), 0)
-        assert call.start == start
         return w
 
     def jitter(self, us, what="return"):
-        return int(1000 * us * max(0.5, 1 + 0.12 * normal(self.draw(what))))
+        return self.scaled(us, 0.12, what)
 
     # ---- waiting -------------------------------------------------------------------------------
 
@@ -360,8 +373,7 @@ class Rank:
         end = self.job.graph.node()
         w.end = self.stream_of(stream).end = (end, 0)
         args["Seq"] = seq
-        self.job.meet(group, kind, seq, self, w.start, end, us, self.place,
-                      self.jitter(slack_us, "end"))
+        self.job.meet(group, kind, seq, self, w.start, end, us, self.jitter(slack_us, "end"))
         return w
 
     def pick(self, items, what):

@@ -1,12 +1,15 @@
 """What is true of a made run: step times with and without each fault, by simulation."""
 from .job import Job
 
-KINDS = """data_loading launch_bound host_sync allocator_calls pageable_copy exposed_copy host_pause checkpoint_save
-unfused_attention fusible_chain rope_unfused layout_copies norm_unfused low_efficiency_gemm misaligned_gemm
-fp32_gemm_without_tf32 small_gemms low_efficiency_attention low_efficiency_convolution low_efficiency_elementwise
-low_efficiency_reduction low_efficiency_other optimizer_unfused exposed_communication low_bandwidth_collective
-small_collectives straggler_compute straggler_host moe_imbalance pipeline_bubble activation_recompute graph_gap queued_gap
-stream_serialization recompilation power_or_clock""".split()
+KINDS = """
+data_loading launch_bound host_sync allocator_calls pageable_copy exposed_copy host_pause
+checkpoint_save unfused_attention fusible_chain rope_unfused layout_copies norm_unfused
+low_efficiency_gemm misaligned_gemm fp32_gemm_without_tf32 small_gemms low_efficiency_attention
+low_efficiency_convolution low_efficiency_elementwise low_efficiency_reduction
+low_efficiency_other optimizer_unfused exposed_communication low_bandwidth_collective
+small_collectives straggler_compute straggler_host moe_imbalance pipeline_bubble
+activation_recompute graph_gap queued_gap stream_serialization recompilation power_or_clock
+""".split()
 PLACES = ("rank", "op", "module", "file", "call", "stream")
 
 
@@ -47,9 +50,10 @@ def timeline(job, rank):
     every = by["compute"] + by["comm"] + by["copy"]
     busy, total = length(every), max(b for _, b in every) - min(a for a, _ in every)
     compute, both = length(by["compute"]), length(by["compute"] + by["comm"])
-    return {"computation_time": compute, "exposed_comm_time": both - compute, "exposed_memcpy_time": busy - both,
-            "busy_time": busy, "idle_time": total - busy, "total_time": total,
-            "total_comm_time": length(by["comm"]), "total_memcpy_time": length(by["copy"])}
+    return {"computation_time": compute, "exposed_comm_time": both - compute,
+            "exposed_memcpy_time": busy - both, "busy_time": busy, "idle_time": total - busy,
+            "total_time": total, "total_comm_time": length(by["comm"]),
+            "total_memcpy_time": length(by["copy"])}
 
 
 class Gain:
@@ -72,33 +76,47 @@ class Gain:
 
 def truth(scenario):
     """(the run with its faults, its truth.json)."""
-    job = Job(scenario, scenario.faults)
+    everything = {**scenario.faults, **scenario.hidden}
+    job = Job(scenario, everything)
     with_ = times(job)
-    gains = {}
-    for name in scenario.faults:
-        rest = {k: v for k, v in scenario.faults.items() if k != name}
-        gains[name] = Gain(scenario, with_, times(Job(scenario, rest)))
-    every = gains[name] if len(gains) == 1 else Gain(scenario, with_, times(Job(scenario, {})) if gains else with_)
-    return job, describe(scenario, job, gains, every)
+
+    def gain(*names):
+        rest = {k: v for k, v in everything.items() if k not in names}
+        return Gain(scenario, with_, times(Job(scenario, rest)) if names else with_)
+    gains = {name: gain(name) for name in scenario.faults}
+    every = gain(*gains) if len(gains) != 1 else next(iter(gains.values()))
+    facts = {**about(scenario), **of_faults(scenario, gains, every),
+             "gpu_timeline_ns": [timeline(job, r) for r in job.ranks]}
+    if scenario.hidden:
+        facts["gain_of_hidden_ms_per_step"] = {
+            scenario.kinds_of_hidden[n]: round(gain(n).ms, 6) for n in scenario.hidden}
+    return job, facts
 
 
-def describe(scenario, job, gains, every):
+def about(scenario):
+    window = scenario.measure == "window"
+    return {"scenario": scenario.name, "kind": scenario.observation,
+            "is_finding": bool(scenario.faults), "observation": scenario.observation,
+            "description": scenario.description, "platform": scenario.device,
+            "ranks": scenario.ranks, "steps": scenario.steps,
+            "step_measure": "window by steps" if window else "mean of the steps after the first"}
+
+
+def of_faults(scenario, gains, every):
     order = sorted(gains, key=lambda n: -gains[n].ms)
-    kinds = {n: scenario.kinds[n] for n in order}
-    first = order[0] if order else None
+    told = set(scenario.kinds.values()) | set(scenario.also_ok)
     where = {k: None for k in PLACES}
-    where.update(scenario.where.get(first, {}))
-    one = gains.get(first, every)
-    told = set(kinds.values()) | set(scenario.also_ok)
-    t = {"scenario": scenario.name, "kind": kinds.get(first, scenario.observation), "is_finding": bool(order),
-         "observation": None if order else scenario.observation, "description": scenario.description,
-         "platform": scenario.device, "ranks": scenario.ranks, "steps": scenario.steps,
-         "step_measure": "window by steps" if scenario.measure == "window" else "mean of the steps after the first",
-         "step_ms_with": round(every.step[0], 6), "step_ms_without": round(every.step[1], 6), **one.facts(),
-         "window_ms_per_step": round(every.with_[1] / scenario.steps, 6), "where": where,
-         "order": [{"kind": kinds[n], **gains[n].facts(), "where": scenario.where.get(n, {})} for n in order],
-         "gain_of_all_ms_per_step": round(every.ms, 6), "also_ok": sorted(scenario.also_ok),
-         "must_not": [k for k in KINDS if k not in told],
-         "gpu_timeline_ns": [timeline(job, r) for r in job.ranks]}
-    t.update(scenario.more(job) if scenario.more else {})
-    return t
+    facts = {}
+    if order:
+        facts["kind"] = scenario.kinds[order[0]]
+        where.update(scenario.where[order[0]])
+    facts.update({"step_ms_with": round(every.step[0], 6),
+                  "step_ms_without": round(every.step[1], 6)})
+    facts.update(gains[order[0]].facts() if order else every.facts())
+    facts.update({
+        "window_ms_per_step": round(every.with_[1] / scenario.steps, 6), "where": where,
+        "order": [{"kind": scenario.kinds[n], **gains[n].facts(), "where": scenario.where[n]}
+                  for n in order],
+        "gain_of_all_ms_per_step": round(every.ms, 6), "also_ok": sorted(scenario.also_ok),
+        "must_not": [k for k in KINDS if k not in told]})
+    return facts

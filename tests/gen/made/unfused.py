@@ -1,64 +1,83 @@
 """What compilers and libraries fuse, done by single operators."""
 from . import kernels, ops
 from .device import Tensor
+from .kernels import named
+
+SCALE = "11.313708498984761"
+CASTS = {"float": "6", "c10::BFloat16": "15", "c10::Half": "5"}
 
 
-def softmax_kernel(rank, x, backward=False):
-    t, way = "c10::BFloat16" if x.dtype == "c10::BFloat16" else "c10::Half" if "Half" in x.dtype else "float", "backward" if backward else "forward"
-    if x.shape[-1] <= 1024:
-        name = f"void (anonymous namespace)::softmax_warp_{way}<{t}, {t}, float, 10, false, false>({t}*, {t} const*, int, int, int)"
-    else:
-        name = (f"void at::native::(anonymous namespace)::cunn_SoftMax{way.title()}Gmem<4, {t}, float, {t}, "
-                f"at::native::(anonymous namespace)::SoftMax{way.title()}Epilogue, long>({t}*, {t} const*, long)")
-    rank.launch(name, kernels.memory_us(rank, (3 if backward else 2) * x.bytes, "softmax"),
-                grid=(x.n // x.shape[-1], 1, 1))
+# ---- attention ----------------------------------------------------------------------------------
+
+def softmax_kernel(rank, x, way):
+    key = "softmax_short" if x.shape[-1] <= 1024 else "softmax_long"
+    name = kernels.NAMES[key].substitute(t=x.dtype, way=way, Way=way.title())
+    nbytes = (3 if way == "backward" else 2) * x.bytes
+    rank.launch(name, kernels.memory_us(rank, nbytes, "softmax"), grid=(x.n // x.shape[-1], 1, 1))
 
 
 def softmax(rank, x):
     with rank.op("aten::softmax", x, "-1", ""):
         with rank.op("aten::_softmax", x, "-1", "False", back="SoftmaxBackward0") as e:
-            softmax_kernel(rank, x)
+            softmax_kernel(rank, x, "forward")
 
     def undo():
         with rank.op("aten::_softmax_backward_data", x, x, "-1", ""):
-            softmax_kernel(rank, x, True)
+            softmax_kernel(rank, x, "backward")
     ops.undo(rank, e, "SoftmaxBackward0", undo)
 
 
 def dropout(rank, x, p):
-    mask = Tensor(x.shape, "bool")
+    mask, node = Tensor(x.shape, "bool"), "NativeDropoutBackward0"
     with rank.op("aten::dropout", x, f"{p:g}", "True"):
-        with rank.op("aten::native_dropout", x, f"{p:g}", "True", back="NativeDropoutBackward0") as e:
-            rank.launch("void at::native::(anonymous namespace)::fused_dropout_kernel_vec<c10::BFloat16, float, unsigned int, "
-                        "1, 8, bool>(at::cuda::detail::TensorInfo<c10::BFloat16 const, unsigned int>)",
-                        kernels.memory_us(rank, 2 * x.bytes + mask.bytes, "dropout"), grid=(-(-x.n // 2048), 1, 1), block=(256, 1, 1))
+        with rank.op("aten::native_dropout", x, f"{p:g}", "True", back=node) as e:
+            rank.launch(named("dropout", x.dtype),
+                        kernels.memory_us(rank, 2 * x.bytes + mask.bytes, "dropout"),
+                        grid=(-(-x.n // 2048), 1, 1), block=(256, 1, 1))
 
     def undo():
         with rank.op("aten::native_dropout_backward", x, mask, "1.1111111111111112"):
             kernels.elementwise(rank, "masked_scale", x.dtype, 3, 2 * x.bytes + mask.bytes)
-    ops.undo(rank, e, "NativeDropoutBackward0", undo)
+    ops.undo(rank, e, node, undo)
 
 
 def hand_attention(rank, q, k, fault, frame):
     """softmax(q k' / sqrt(d)) v by single operators, with what masks and dropout the model has."""
     b, h, s, d = q.shape
-    flat = Tensor((b * h, s, d), q.dtype)
-    scores = Tensor((b, h, s, k.shape[2]), q.dtype)
+    keys = k.shape[2]
+    scores, flat = Tensor((b, h, s, keys), q.dtype), Tensor((b * h, keys, d), q.dtype)
     with rank.frame(frame):
         with rank.op("aten::matmul", q, k.t()):
-            ops.bmm(rank, flat, Tensor((b * h, k.shape[2], d), q.dtype).t(), "BmmBackward0")
+            ops.bmm(rank, Tensor((b * h, s, d), q.dtype), flat.t(), "BmmBackward0")
         if fault.get("scale", True):
-            ops.pointwise(rank, "div", scores, "11.313708498984761", back=("DivBackward0", ("div", scores, "11.313708498984761")))
+            ops.pointwise(rank, "div", scores, SCALE, back=("DivBackward0", ("div", scores, SCALE)))
         if fault.get("mask") == "masked_fill":
-            mask = Tensor((1, 1, s, k.shape[2]), "bool")
-            ops.pointwise(rank, "masked_fill", scores, mask, "-inf", back=("MaskedFillBackward0", ("masked_fill", scores, mask, "0")))
+            mask = Tensor((1, 1, s, keys), "bool")
+            ops.pointwise(rank, "masked_fill", scores, mask, "-inf",
+                          back=("MaskedFillBackward0", ("masked_fill", scores, mask, "0")))
         elif fault.get("mask") == "add":
-            ops.pointwise(rank, "add", scores, Tensor((b, 1, s, k.shape[2]), q.dtype), "1", back=("AddBackward0",))
+            ops.pointwise(rank, "add", scores, Tensor((b, 1, s, keys), q.dtype), "1",
+                          back=("AddBackward0",))
         softmax(rank, scores)
         if fault.get("dropout"):
             dropout(rank, scores, fault["dropout"])
         with rank.op("aten::matmul", scores, k):
-            ops.bmm(rank, Tensor((b * h, s, k.shape[2]), q.dtype), Tensor((b * h, k.shape[2], d), q.dtype), "BmmBackward0")
+            ops.bmm(rank, Tensor((b * h, s, keys), q.dtype), flat, "BmmBackward0")
+
+
+# ---- norms, rotary embeddings, activations ------------------------------------------------------
+
+def cast(rank, x, dtype):
+    """x.to(dtype)."""
+    out, code, node = Tensor(x.shape, dtype), CASTS[dtype], "ToCopyBackward0"
+
+    def move(a, b):
+        with rank.op("aten::copy_", b, a, "False"):
+            kernels.elementwise(rank, "copy", x.dtype, 2, x.bytes + out.bytes)
+    with rank.op("aten::to", x, code, "False", "False", ""):
+        with rank.op("aten::_to_copy", x, code, "", "", "", "False", "", back=node) as e:
+            move(x, out)
+    ops.undo(rank, e, node, lambda: move(out, x))
 
 
 def hand_norm(rank, x, frame):
@@ -67,27 +86,16 @@ def hand_norm(rank, x, frame):
     w = Tensor(x.shape[-1:], x.dtype)
     with rank.frame(frame):
         cast(rank, x, "float")
-        ops.pointwise(rank, "pow", f, "2", back=("PowBackward0", ("mul", f, "2"), ("mul", f, f), ("add", f, f, "1")))
+        ops.pointwise(rank, "pow", f, "2", back=(
+            "PowBackward0", ("mul", f, "2"), ("mul", f, f), ("add", f, f, "1")))
         ops.reduction(rank, "mean", f, back=("MeanBackward1", ("div", f, "4096")))
         ops.pointwise(rank, "add", row, "1e-06", "1", back=("AddBackward0",))
-        ops.pointwise(rank, "rsqrt", row, back=("RsqrtBackward0", ("pow", row, "3"), ("mul", row, row)))
+        ops.pointwise(rank, "rsqrt", row, back=(
+            "RsqrtBackward0", ("pow", row, "3"), ("mul", row, row)))
         ops.pointwise(rank, "mul", f, row, back=("MulBackward0", ("mul", f, row), ("mul", f, f)))
         cast(rank, f, x.dtype)
         ops.pointwise(rank, "mul", w, x, back=("MulBackward0", ("mul", x, w), ("mul", x, x)))
     return x
-
-
-def cast(rank, x, dtype):
-    out = Tensor(x.shape, dtype)
-    with rank.op("aten::to", x, "6" if dtype == "float" else "15", "False", "False", ""):
-        with rank.op("aten::_to_copy", x, "6" if dtype == "float" else "15", "", "", "", "False", "", back="ToCopyBackward0") as e:
-            with rank.op("aten::copy_", out, x, "False"):
-                kernels.elementwise(rank, "copy", x.dtype, 2, x.bytes + out.bytes)
-
-    def undo():
-        with rank.op("aten::copy_", x, out, "False"):
-            kernels.elementwise(rank, "copy", x.dtype, 2, x.bytes + out.bytes)
-    ops.undo(rank, e, "ToCopyBackward0", undo)
 
 
 def hand_rope(rank, t, frame):
@@ -99,37 +107,43 @@ def hand_rope(rank, t, frame):
         with rank.frame(frame.split("(")[0] + "(63): rotate_half"):
             ops.pointwise(rank, "neg", half, back=("NegBackward0", ("neg", half)))
             with rank.op("aten::cat", [half, half], "-1", back="CatBackward0") as e:
-                rank.launch("void at::native::(anonymous namespace)::CatArrayBatchedCopy_aligned16_contig<at::native::(anonymous "
-                            "namespace)::OpaqueType<2u>, unsigned int, 4, 128, 1>(at::native::(anonymous namespace)::OpaqueType<2u>*)",
-                            kernels.memory_us(rank, 2 * t.bytes, "cat"), grid=(264, 2, 1), block=(512, 1, 1))
+                rank.launch(named("cat"), kernels.memory_us(rank, 2 * t.bytes, "cat"),
+                            grid=(264, 2, 1), block=(512, 1, 1))
         ops.undo(rank, e, "CatBackward0", lambda: None)
         ops.pointwise(rank, "mul", t, table, back=("MulBackward0", ("mul", t, table)))
         ops.pointwise(rank, "add", t, t, "1", back=("AddBackward0",))
-    return t
 
 
-# Activations written by hand: (operator, second operand) forward, then what autograd does.
+# Activations written by hand: (operator, second operand); x is the tensor itself.
 CHAINS = {
-    "gelu_new": [("pow", "3"), ("mul", "0.044715"), ("add", "x"), ("mul", "0.79788456080286541"), ("tanh", None),
-                 ("add", "1"), ("mul", "x"), ("mul", "0.5")],
+    "gelu_new": [("pow", "3"), ("mul", "0.044715"), ("add", "x"), ("mul", "0.79788456080286541"),
+                 ("tanh", None), ("add", "1"), ("mul", "x"), ("mul", "0.5")],
     "mish": [("exp", None), ("add", "1"), ("log", None), ("tanh", None), ("mul", "x")],
     "squared_relu": [("relu", None), ("square", None), ("mul", "x")],
 }
+NODES = {"pow": "PowBackward0", "mul": "MulBackward0", "add": "AddBackward0", "exp": "ExpBackward0",
+         "tanh": "TanhBackward0", "log": "LogBackward0", "relu": "ReluBackward0",
+         "square": "PowBackward0"}
 
 
-def chain(rank, h, kind, frame):
+def chain(rank, h, form, frame):
     with rank.frame(frame):
-        for what, other in CHAINS[kind]:
+        for what, other in CHAINS[form]:
             args = (h,) if other is None else (h, h) if other == "x" else (h, other)
             if what == "add":
-                args += ("1",)
-            grads = {"tanh": ("tanh_backward", h, h), "mul": ("mul", *args), "pow": ("mul", h, h)}.get(what)
-            more = [("mul", h, h), ("add", h, h, "1")] if other == "x" and what == "mul" else []
-            name = {"pow": "PowBackward0", "mul": "MulBackward0", "add": "AddBackward0", "tanh": "TanhBackward0",
-                    "exp": "ExpBackward0", "log": "LogBackward0", "relu": "ReluBackward0", "square": "PowBackward0"}[what]
-            own = [grads] if grads else [] if what == "add" else [("mul", h, h)]
-            ops.pointwise(rank, what, *args, back=(name, *own, *more))
+                own, args = [], args + ("1",)
+            elif what == "tanh":
+                own = [("tanh_backward", h, h)]
+            elif what == "mul":
+                own = [("mul", *args)]
+            else:
+                own = [("mul", h, h)]
+            if what == "mul" and other == "x":
+                own += [("mul", h, h), ("add", h, h, "1")]
+            ops.pointwise(rank, what, *args, back=(NODES[what], *own))
 
+
+# ---- layouts, optimizers ------------------------------------------------------------------------
 
 def contiguous(rank, tensors, share, frame):
     """Copies that only change the layout."""
@@ -144,16 +158,16 @@ def contiguous(rank, tensors, share, frame):
 
 def optimizer_loop(rank, params, name):
     """Adam, one parameter after the other, one operator after the other."""
-    with rank.range(f"Optimizer.step#{name}.step"), rank.frame("torch/optim/optimizer.py(501): wrapper"):
-        with rank.frame(f"torch/optim/{name.lower()}.py(231): step"):
-            with rank.frame(f"torch/optim/{name.lower()}.py(388): _single_tensor_{name.lower()}"):
+    file = f"torch/optim/{name.lower()}.py"
+    with rank.range(f"Optimizer.step#{name}.step"):
+        with rank.frame("torch/optim/optimizer.py(501): wrapper"), rank.frame(f"{file}(231): step"):
+            with rank.frame(f"{file}(388): _single_tensor_{name.lower()}"):
                 for p in params:
-                    f = Tensor(p.shape, p.dtype)
-                    ops.pointwise(rank, "mul", f, "0.99999", name="mul_")
-                    ops.pointwise(rank, "lerp", f, f, "0.1", name="lerp_")
-                    ops.pointwise(rank, "mul", f, "0.95", name="mul_")
-                    ops.pointwise(rank, "addcmul", f, f, f, "0.05", name="addcmul_")
-                    ops.pointwise(rank, "sqrt", f)
-                    ops.pointwise(rank, "div", f, "0.9", name="div_")
-                    ops.pointwise(rank, "add", f, "1e-08", "1", name="add_")
-                    ops.pointwise(rank, "addcdiv", f, f, f, "-0.001", name="addcdiv_")
+                    ops.pointwise(rank, "mul", p, "0.99999", name="mul_")
+                    ops.pointwise(rank, "lerp", p, p, "0.1", name="lerp_")
+                    ops.pointwise(rank, "mul", p, "0.95", name="mul_")
+                    ops.pointwise(rank, "addcmul", p, p, p, "0.05", name="addcmul_")
+                    ops.pointwise(rank, "sqrt", p)
+                    ops.pointwise(rank, "div", p, "0.9", name="div_")
+                    ops.pointwise(rank, "add", p, "1e-08", "1", name="add_")
+                    ops.pointwise(rank, "addcdiv", p, p, p, "-0.001", name="addcdiv_")
