@@ -12,7 +12,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from made import held_out, record  # noqa: F401 (its runs are in SCENARIOS)
+from made import held_out, others, record  # noqa: F401 (their runs are in SCENARIOS)
 from made.scenario import SCENARIOS as BY_NAME
 from made.truth import truth
 
