@@ -38,16 +38,13 @@ def transfer_us(rank, kind, nelems, dtype, n, bus=None):
 
 
 def message(rank, group, kind, nelems_in, nelems_out, dtype, splits=("[]", "[]"), peer=None):
-    me = group.ranks.index(rank.r)
     args = {"Collective name": kind, "In msg nelems": nelems_in, "Out msg nelems": nelems_out,
             "Group size": len(group.ranks), "dtype": SHORT[dtype], "In split size": splits[0],
             "Out split size": splits[1], "Process Group Name": group.name,
             "Process Group Description": group.description,
             "Process Group Ranks": "[" + ", ".join(map(str, group.ranks)) + "]"}
-    if peer is not None:
-        other = group.ranks.index(peer)
-        args.update({"Src Rank": other, "Rank": me} if kind == "recv" else
-                    {"Dst Rank": other, "Rank": me})
+    if peer is not None:  # "Rank" is the peer's in the group, the other one its rank in the job
+        args.update({"Rank": group.ranks.index(peer), "Src Rank" if kind == "recv" else "Dst Rank": peer})
     return args
 
 
