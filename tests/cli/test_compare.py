@@ -49,6 +49,9 @@ class Compare(Case):
         self.assertExit(result, *codes)
         return result
 
+    def said(self, *arguments, **keywords):
+        return " ".join(self.compare(*arguments, **keywords).out.split())
+
     def tables(self, *arguments, codes=(0,)):
         """{table: [row as a dict]}"""
         self.result = self.compare(*arguments, "--format", "json", codes=codes)
@@ -196,9 +199,6 @@ class Verdicts(Compare):
         # The other way round nothing is faster: idle time goes, work comes.
         text = self.compare(second, first).out
         self.assertIn("Changed parts: compute +0.0500 ms, idle time -0.0500 ms.", text)
-
-    def said(self, *arguments, **keywords):
-        return " ".join(self.compare(*arguments, **keywords).out.split())
 
     def test_what_the_difference_is_made_of(self):
         a = self.csvs("a", [("computation_time", 5), ("exposed_comm_time", 3),
@@ -565,13 +565,15 @@ class Sweeps(Compare):
     points = {(256, 28): [100, 102], (256, 56): [80, 82], (512, 28): [120, 121],
               (512, 56): [110, 112]}
 
-    def test_geometric_mean_and_the_worst_configuration(self):
+    def test_the_mean_and_the_worst_configuration(self):
         a = self.sweep("a", self.points)
         b = self.sweep("b", {(256, 28): [50, 51], (256, 56): [160, 164], (512, 28): [120, 121],
                              (512, 56): [110, 112]})
         t = self.tables(a, b)
         row = self.by(t["operation_changes"], "aten::mm", "name")
-        self.assertAlmostEqual(row["faster (%)"], 0, delta=1e-9)
+        # 101, 81, 120.5, 111 us on one side, 50.5, 162, 120.5, 111 on the other.
+        self.assertEqual((row["baseline ms"], row["test ms"]), (413.5 / 4 / 1000, 444 / 4 / 1000))
+        self.assertAlmostEqual(row["faster (%)"], -(444 - 413.5) / 413.5 * 100, delta=1e-9)
         self.assertEqual((row["configurations"], row["worst configuration"]),
                          (4, "256thread_56ch"))
         self.assertAlmostEqual(row["worst faster (%)"], -100, delta=1e-9)
@@ -582,6 +584,21 @@ class Sweeps(Compare):
         self.assertEqual((best["baseline"], best["test"]), ("256thread_56ch", "256thread_28ch"))
         text = self.compare(a, b).out
         self.assertRegex(text, r"Best configuration of a: 256thread_56ch")
+
+    def test_sums_agree_with_percentages(self):
+        """Two configurations of three ranks, 10 -> 4.5 ms and 100 -> 200 ms: of the geometric means
+        it was 5.1 % faster, beside 55 ms that became 102 (given case compare-01)."""
+        a = self.sweep("A", {(256, 28): [9950] * 3, (512, 28): [99950] * 3})
+        b = self.sweep("B", {(256, 28): [4450] * 3, (512, 28): [199950] * 3})
+        text = self.said(a, b)
+        self.assertIn("B is 85.9 % slower than A: 102.2 ms instead of 55.00 ms of total time, mean of "
+                      "2 configurations", text)
+        for name, rows in self.tables(a, b).items():
+            for r in (r for r in rows if r.get("faster (%)") is not None):
+                self.assertAlmostEqual(r["faster (%)"], (r["baseline ms"] - r["test ms"]) /
+                                       r["baseline ms"] * 100, delta=1e-9, msg=(name, r))
+                self.assertAlmostEqual(r["difference ms"], r["test ms"] - r["baseline ms"],
+                                       delta=1e-12, msg=(name, r))
 
     def test_ranks_that_stand_out_by_configuration(self):
         """The largest is named with its configuration; the others there beside it, and elsewhere."""
@@ -818,10 +835,24 @@ class Gate(Compare):
     def test_from_nothing_to_something(self):
         b = self.csvs("b", [("total_time", 10)])
         for name, value, said in (("none", 0, "b is slower than none: "),
-                                  ("hardly", "0.00001", "b is over 1000000 % slower than hardly")):
+                                  ("hardly", "0.00001", "b takes over 1000 times as long as hardly: ")):
             result = self.compare(self.csvs(name, [("total_time", value)]), b,
                                   "--fail-on", "5", codes=(4,))
             self.assertIn(said, result.out)
+
+    def test_small_items_have_no_percentages_of_thousands(self):
+        """A microsecond that becomes a millisecond, of 100."""
+        a = self.csvs("a", [("exposed_memcpy_time", 0.001), ("total_time", 100)])
+        b = self.csvs("b", [("exposed_memcpy_time", 1), ("total_time", 101)])
+        row = self.by(self.tables(a, b)["timeline_changes"], "exposed_memcpy_time")
+        self.assertIsNone(row["faster (%)"])
+        self.assertEqual(row["verdict"], "worse")
+        self.assertRegex(row["why"], "; over 1000 times the baseline$")
+        for text in (self.said(a, b), self.page.read_text()):
+            self.assertNotRegex(text, "999?00")
+        # The other way round less than nothing is not possible.
+        row = self.by(self.tables(b, a)["timeline_changes"], "exposed_memcpy_time")
+        self.assertAlmostEqual(row["faster (%)"], 99.9, delta=1e-9)
 
     def test_small_items_and_noise_do_not_fail(self):
         a = self.csvs("a", [("total_time", 100)], kernels=[("small", 900, 1), ("large", 1000, 1)])

@@ -113,7 +113,7 @@ static void add_items(const struct tw_changes *changes, enum tw_compared_kind ki
 		tw_str_addf(&s->out, "and %zu more with a difference\n", differ - MOST_ROWS);
 	for (i = 0; i < list->count && differ; i++)
 		if (list->items[i].by_call && list->items[i].judged.verdict != TW_SAME) {
-			tw_str_add_cstr(&s->out, "faster is per call where call counts differ\n");
+			tw_str_add_cstr(&s->out, "verdict is per call where call counts differ\n");
 			break;
 		}
 	if (list->count && !differ) {

@@ -30,16 +30,28 @@ static void add_percent(struct tw_str *out, double percent)
 {
 	double size = fabs(percent);
 
-	if (size > TW_LIMIT_TOLD_PERCENT_MOST) {
-		tw_str_add_cstr(out, "over " TW_LIMIT_TEXT(TW_LIMIT_TOLD_PERCENT_MOST) " %");
-		return;
-	}
 	tw_str_add_real_fixed(out, size,
 			      size >= 99.95 ? 0 :
 			      size >= 0.95  ? 1 :
 			      size >= 0.01  ? 2 :
 					      4);
 	tw_str_add_cstr(out, " %");
+}
+
+/* "12.3 times" */
+static void add_times(struct tw_str *out, double times)
+{
+	if (times >= TW_LIMIT_TOLD_TIMES_MOST)
+		tw_str_add_cstr(out, "over " TW_LIMIT_TEXT(TW_LIMIT_TOLD_TIMES_MOST));
+	else
+		tw_str_add_real_fixed(out, times, times < 100 ? 1 : 0);
+	tw_str_add_cstr(out, " times");
+}
+
+/* What the verdict is on: per call where numbers of calls differ. */
+static const double *judged_ns(const struct tw_change *c)
+{
+	return c->by_call ? c->call_ns : c->ns;
 }
 
 static const char *name_of(const struct tw_changes *changes, const struct tw_change *c)
@@ -118,7 +130,7 @@ static void add_noise(struct tw_str *out, const struct tw_change *c)
 		tw_str_add_cstr(out, "no rank-to-rank noise");
 		return;
 	}
-	if (apart / c->noise_ns < TW_LIMIT_TOLD_NOISE_MOST) {
+	if (apart / c->noise_ns < TW_LIMIT_TOLD_TIMES_MOST) {
 		tw_str_add_real_fixed(out, apart / c->noise_ns, apart / c->noise_ns < 10 ? 1 : 0);
 		tw_str_add_cstr(out, "x rank-to-rank noise (");
 	} else {
@@ -172,11 +184,19 @@ void tw_change_why(const struct tw_change *c, struct tw_str *out)
 	if (c->better + c->worse)
 		tw_str_addf(out, "; better in %zu, worse in %zu of %zu", c->better, c->worse,
 			    c->configs);
+	if (c->by_call) {
+		tw_str_add_cstr(out, "; judged per call: ");
+		tw_add_ms(out, c->call_ns[0]);
+		tw_str_add_cstr(out, " -> ");
+		tw_add_ms(out, c->call_ns[1]);
+	} else if (c->ns[0] > 0 && c->ns[1] > c->ns[0] && isnan(tw_change_faster(c))) {
+		tw_str_add_cstr(out, "; ");
+		add_times(out, c->ns[1] / c->ns[0]);
+		tw_str_add_cstr(out, " the baseline");
+	}
 	if (c->calls[0] >= 0 && c->calls[1] >= 0 && c->calls[0] != c->calls[1])
-		tw_str_addf(out, "%s; calls %lld -> %lld", c->by_call ? ", per call" : "",
-			    (long long)c->calls[0], (long long)c->calls[1]);
-	else if (c->by_call)
-		tw_str_add_cstr(out, "; per call");
+		tw_str_addf(out, "; calls %lld -> %lld", (long long)c->calls[0],
+			    (long long)c->calls[1]);
 }
 
 /* ---- the answer */
@@ -190,29 +210,45 @@ static void add_over(struct tw_str *out, const struct tw_changes *changes,
 		     const struct tw_change *total)
 {
 	if (changes->common > 1)
-		tw_str_addf(out, "geometric mean of %zu configurations", changes->common);
+		tw_str_addf(out, "mean of %zu configurations", changes->common);
 	else if (total->ranks[0] > 1 || total->ranks[1] > 1)
 		tw_str_addf(out, "median of %zu rank%s", total->ranks[1],
 			    total->ranks[1] == 1 ? "" : "s");
+}
+
+/* "is 12 % slower", "takes 12 times as long". */
+static void add_slower(struct tw_str *out, const struct tw_change *c, const char *than)
+{
+	const double *ns = judged_ns(c);
+	double faster = tw_faster_percent(ns[0], ns[1]);
+
+	if (isnan(faster) && ns[0] > 0) {
+		tw_str_add_cstr(out, " takes ");
+		add_times(out, ns[1] / ns[0]);
+		tw_str_addf(out, " as long%s%s", *than ? " as " : "", than);
+		return;
+	}
+	tw_str_add_cstr(out, " is ");
+	if (ns[0] > 0) {
+		add_percent(out, faster);
+		tw_str_add_char(out, ' ');
+	}
+	tw_str_addf(out, "%s%s%s%s", ns[1] > ns[0] ? "slower" : "faster",
+		    c->by_call ? " per call" : "", *than ? " than " : "", than);
 }
 
 static void say_total(const struct tw_changes *changes, const struct tw_change *total,
 		      const char *const labels[2], struct tw_answer *answer)
 {
 	struct tw_str *out = next_line(answer);
-	double faster = tw_change_faster(total);
 
 	if (total->judged.verdict == TW_SAME) {
-		tw_str_addf(out, "%s and %s take the same time: ", labels[1], labels[0]);
+		tw_str_addf(out, "%s and %s take the same time", labels[1], labels[0]);
 	} else {
-		tw_str_addf(out, "%s is ", labels[1]);
-		if (total->ns[0] > 0) {
-			add_percent(out, faster);
-			tw_str_add_char(out, ' ');
-		}
-		tw_str_addf(out, "%s than %s: ",
-			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
+		tw_str_add_cstr(out, labels[1]);
+		add_slower(out, total, labels[0]);
 	}
+	tw_str_add_cstr(out, ": ");
 	tw_add_ms(out, total->ns[1]);
 	tw_str_add_cstr(out, total->judged.verdict == TW_SAME ? " and " : " instead of ");
 	tw_add_ms(out, total->ns[0]);
@@ -702,15 +738,11 @@ static void fail_row(struct gate *g, const struct tw_change_list *list, const st
 	add_name(&line, g->changes, list, c);
 	if (c->config != TW_ALL_CONFIGS && g->changes->samples->configs[c->config].name[0])
 		tw_str_addf(&line, " in %s", g->changes->samples->configs[c->config].name);
-	tw_str_add_cstr(&line, " is ");
-	if (c->ns[0] > 0) {
-		add_percent(&line, tw_change_faster(c));
-		tw_str_add_char(&line, ' ');
-	}
-	tw_str_add_cstr(&line, "slower: ");
-	tw_add_ms(&line, c->ns[1]);
+	add_slower(&line, c, "");
+	tw_str_add_cstr(&line, ": ");
+	tw_add_ms(&line, judged_ns(c)[1]);
 	tw_str_add_cstr(&line, " instead of ");
-	tw_add_ms(&line, c->ns[0]);
+	tw_add_ms(&line, judged_ns(c)[0]);
 	tw_str_add_cstr(&line, "; ");
 	tw_change_why(c, &line);
 	g->tell(g->context, line.failed ? what : line.ptr);
@@ -720,10 +752,11 @@ static void fail_row(struct gate *g, const struct tw_change_list *list, const st
 
 static bool is_over(const struct gate *g, const struct tw_change *c)
 {
-	double slower = -tw_change_faster(c);
+	const double *ns = judged_ns(c);
 
 	/* An increase from zero is above any percentage. */
-	return c->judged.verdict == TW_WORSE && (isnan(slower) || slower > g->percent);
+	return c->judged.verdict == TW_WORSE &&
+	       !((ns[1] - ns[0]) * 100 <= ns[0] * g->percent && ns[0] > 0);
 }
 
 static void check_list(struct gate *g, enum tw_compared_kind kind, const char *what)

@@ -3,6 +3,7 @@
 #include "analysis/stats.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "data/limits.h"
 #include "study/compare/steps.h"
 
 #include <math.h>
@@ -178,8 +179,8 @@ static void compare_runs(struct work *w, const struct run runs[2], uint32_t conf
 /* ---- one item over all configurations */
 
 struct over_all {
-	double ns[2], call_ns[2], compared_ns, totals, log_ratios, ratio_noises, noises;
-	size_t n, ratios, noisy, one_sided[2];
+	double ns[2], call_ns[2], totals, noises, noisy_ns;
+	size_t n, one_sided[2];
 };
 
 static void add_config(struct over_all *o, const struct tw_change *c, struct tw_change *all,
@@ -205,16 +206,10 @@ static void add_config(struct over_all *o, const struct tw_change *c, struct tw_
 	o->ns[1] += c->ns[1];
 	o->call_ns[0] += c->call_ns[0];
 	o->call_ns[1] += c->call_ns[1];
-	o->compared_ns += c->by_call ? c->ns[0] * c->ratio : c->ns[1];
 	o->totals += total2 < 0 ? (double)NAN : (double)total2 / 2;
 	if (!isnan(c->noise_ns)) {
-		o->noisy++;
 		o->noises += c->noise_ns;
-		o->ratio_noises += c->ns[0] > 0 ? c->noise_ns / c->ns[0] : 0;
-	}
-	if (c->ratio > 0) {
-		o->ratios++;
-		o->log_ratios += log(c->ratio);
+		o->noisy_ns += c->ns[0];
 	}
 	if (!isnan(c->ratio) &&
 	    (all->worst_config == TW_ALL_CONFIGS || c->ratio > all->worst_ratio)) {
@@ -223,38 +218,54 @@ static void add_config(struct over_all *o, const struct tw_change *c, struct tw_
 	}
 }
 
+/* Noise as a share of the time that it is the noise of; where that is unknown, so is the rest. */
+static double noise_share(const struct over_all *o)
+{
+	return o->noisy_ns > 0 ? o->noises / o->noisy_ns : (double)NAN;
+}
+
+/* Times are means, and so is what they are compared by: sums and percentages agree. */
+static void judge_means(const struct over_all *o, struct tw_change *all)
+{
+	double times[2] = { all->ns[0], all->ns[1] }, total = o->totals / (double)o->n;
+
+	if (all->by_call && all->call_ns[0] > 0) {
+		all->ratio = all->call_ns[1] / all->call_ns[0];
+		times[1] = times[0] * all->ratio;
+	} else {
+		all->ratio = times[0] > 0 ? times[1] / times[0] : (double)NAN;
+	}
+	all->noise_ns = noise_share(o) * times[0];
+	/* Where nothing differs anywhere, none is the worst. */
+	if (!(all->worst_ratio > 1 || all->ratio < 1))
+		all->worst_config = TW_ALL_CONFIGS;
+	/* The baseline takes no time anywhere: only what it adds can be told. */
+	all->judged = tw_judge_ratio(!isnan(all->ratio) ? all->ratio :
+				     times[1] > 0	? 2 :
+							  1,
+				     noise_share(o), times, total);
+}
+
 /* Where it is in some configurations only on one side, those in which it is on both count. */
 static void judge_all(const struct over_all *o, struct tw_change *all)
 {
 	double n = (double)(o->n ? o->n : o->one_sided[0] + o->one_sided[1]);
-	double times[2] = { o->ns[0] / n, o->ns[1] / n };
 
 	all->configs = o->n;
 	all->call_ns[0] = o->n ? o->call_ns[0] / n : (double)NAN;
 	all->call_ns[1] = o->n ? o->call_ns[1] / n : (double)NAN;
-	all->noise_ns = o->noisy ? o->noises / (double)o->noisy : (double)NAN;
+	all->noise_ns = all->ratio = (double)NAN;
 	all->spread_ns[0] = all->spread_ns[1] = (double)NAN;
-	all->ns[0] = o->n || o->one_sided[0] ? times[0] : (double)NAN;
-	all->ns[1] = o->n || o->one_sided[1] ? times[1] : (double)NAN;
-	all->ratio = o->ratios ? exp(o->log_ratios / (double)o->ratios) : (double)NAN;
-	times[1] = o->compared_ns / n;
-	if (!o->n) {
-		all->judged = (struct tw_judgement){ o->one_sided[0] ? TW_GONE : TW_NEW,
-						     TW_WHY_ONE_SIDE, -1 };
-		if (o->one_sided[0] && o->one_sided[1])
-			all->judged.verdict = TW_SAME;
-	} else if (o->ratios) {
-		/* Where nothing differs anywhere, none is the worst. */
-		if (!(all->worst_ratio > 1 || all->ratio < 1))
-			all->worst_config = TW_ALL_CONFIGS;
-		all->judged = tw_judge_ratio(
-			all->ratio, o->noisy ? o->ratio_noises / (double)o->noisy : (double)NAN,
-			times, o->totals / n);
-	} else {
-		/* The baseline takes no time anywhere: only what it adds can be told. */
-		all->judged =
-			tw_judge_ratio(times[1] > 0 ? 2 : 1, (double)NAN, times, o->totals / n);
+	all->ns[0] = o->n || o->one_sided[0] ? o->ns[0] / n : (double)NAN;
+	all->ns[1] = o->n || o->one_sided[1] ? o->ns[1] / n : (double)NAN;
+	if (o->n) {
+		judge_means(o, all);
+		return;
 	}
+	all->judged =
+		(struct tw_judgement){ o->one_sided[0] ? TW_GONE : TW_NEW, TW_WHY_ONE_SIDE, -1 };
+	if (o->one_sided[0] && o->one_sided[1])
+		all->judged.verdict = TW_SAME;
 }
 
 /* ---- all items */
@@ -559,12 +570,16 @@ const struct tw_change *tw_changes_part(const struct tw_changes *changes, const 
 	return NULL;
 }
 
+double tw_faster_percent(double baseline, double test)
+{
+	double percent = baseline > 0 ? (baseline - test) / baseline * 100 : (double)NAN;
+
+	return percent < -TW_LIMIT_TOLD_PERCENT_MOST ? (double)NAN : percent;
+}
+
 double tw_change_faster(const struct tw_change *change)
 {
-	if (change->configs <= 1 && !change->by_call)
-		return change->ns[0] > 0 ? (change->ns[0] - change->ns[1]) / change->ns[0] * 100 :
-					   (double)NAN;
-	return (1 - change->ratio) * 100;
+	return tw_faster_percent(change->ns[0], change->ns[1]);
 }
 
 enum tw_compared_kind tw_changes_collectives(const struct tw_changes *changes)

@@ -18,10 +18,11 @@ struct tw_change {
 	/* Medians over the ranks, in ns; over configurations their mean.  NaN: not there. */
 	double ns[2];
 	double spread_ns[2]; /* over the ranks; NaN: not known */
-	double noise_ns;     /* the larger of them; over configurations the mean; NaN: not known */
-	double ratio;	     /* test / baseline; over configurations the geometric mean; NaN */
-	int64_t calls[2];    /* of the rank in the middle; TW_NO_CALLS: not told */
-	double call_ns[2];   /* ns a call; over configurations the mean; NaN: not known */
+	/* The larger of them; over configurations their share of the mean time; NaN: not known. */
+	double noise_ns;
+	double ratio;	   /* test / baseline, what the verdict is of; NaN */
+	int64_t calls[2];  /* of the rank in the middle; TW_NO_CALLS: not told */
+	double call_ns[2]; /* ns a call; over configurations the mean; NaN: not known */
 	/*
 	 * Which collectives of ranks belong together is not always known, so that one side may have
 	 * more of the same: then ratio and verdict are of the time per call.
@@ -69,7 +70,11 @@ void tw_changes_release(struct tw_changes *changes);
 /* The row of all configurations of a part of the timeline, NULL: there is none. */
 const struct tw_change *tw_changes_part(const struct tw_changes *changes, const char *name);
 
-/* How much less time the test takes, in percent of the baseline: positive is faster.  NaN. */
+/*
+ * How much less time the test takes, in percent of the baseline: positive is faster.  NaN also where
+ * it takes more than TW_LIMIT_TOLD_PERCENT_MOST more: a factor says that better.
+ */
+double tw_faster_percent(double baseline, double test);
 double tw_change_faster(const struct tw_change *change);
 
 /* Collectives are compared by what the sides have: latencies, else times on ranks. */

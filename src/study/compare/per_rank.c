@@ -147,7 +147,7 @@ static void set_pair(struct trawl_table *table, size_t row, size_t column, const
 	tw_table_set_real(table, row, column++, base / NS_PER_MS);
 	tw_table_set_real(table, row, column++, test / NS_PER_MS);
 	tw_table_set_real(table, row, column++, (test - base) / NS_PER_MS);
-	tw_table_set_real(table, row, column++, percent(base - test, base));
+	tw_table_set_real(table, row, column++, tw_faster_percent(base, test));
 	if (status)
 		tw_table_set_str(table, row, column++, status);
 	tw_table_set_real(table, row, column++, base > 0 ? test / base : (double)NAN);
@@ -181,15 +181,14 @@ static struct trawl_table *make_summary(const struct tw_changes *changes,
 static struct trawl_table *make_dashboard(const struct tw_changes *changes,
 					  const struct tw_single_side sides[2])
 {
-	const struct tw_samples *s = changes->samples;
 	struct trawl_table *table;
 	struct columns c;
 	size_t i, row;
 
-	columns_init(&c, s->allocator);
+	columns_init(&c, changes->samples->allocator);
 	add_column(&c, "", "", TEXT("Metric", 28, "part of the timeline"));
-	add_column(&c, sides[0].label, "", REAL("", "ms", 2, "mean over ranks"));
-	add_column(&c, sides[1].label, "", REAL("", "ms", 2, "mean over ranks"));
+	add_column(&c, sides[0].label, "", REAL("", "ms", 2, "median over ranks"));
+	add_column(&c, sides[1].label, "", REAL("", "ms", 2, "median over ranks"));
 	add_column(&c, "", "", REAL("Improvement (%)", "%", 2, CHANGE_MEANING));
 	add_column(&c, "", "",
 		   TEXT("Status", 10,
@@ -198,17 +197,16 @@ static struct trawl_table *make_dashboard(const struct tw_changes *changes,
 	for (i = 0; table && tw_compared_parts[i]; i++) {
 		const char *part = tw_compared_parts[i];
 		const struct tw_change *change = tw_changes_part(changes, part);
-		double base = mean_ns(s, part, 0), test = mean_ns(s, part, 1);
 		char metric[64];
 
-		if (!change || isnan(base) || isnan(test))
+		if (!change)
 			continue;
 		row = tw_table_add_row(table);
 		snprintf(metric, sizeof(metric), "GPU_%s", part);
 		tw_table_set_str(table, row, 0, metric);
-		tw_table_set_real(table, row, 1, base / NS_PER_MS);
-		tw_table_set_real(table, row, 2, test / NS_PER_MS);
-		tw_table_set_real(table, row, 3, percent(base - test, base));
+		tw_table_set_real(table, row, 1, change->ns[0] / NS_PER_MS);
+		tw_table_set_real(table, row, 2, change->ns[1] / NS_PER_MS);
+		tw_table_set_real(table, row, 3, tw_change_faster(change));
 		tw_table_set_str(table, row, 4, status_of(change->judged.verdict));
 	}
 	return table;
@@ -437,7 +435,8 @@ static void add_collective(const struct measure measures[MEASURES], const struct
 		tw_table_set_real(table, row, column++, test - base);
 		if (measures[i].better)
 			tw_table_set_real(table, row, column++,
-					  percent((test - base) * measures[i].better, base));
+					  measures[i].better < 0 ? tw_faster_percent(base, test) :
+								   percent(test - base, base));
 		tw_table_set_real(table, row, column++, base > 0 ? test / base : (double)NAN);
 	}
 }

@@ -1,6 +1,7 @@
 #include "study/compare/tables.h"
 
 #include "base/alloc.h"
+#include "data/limits.h"
 #include "study/compare/columns.h"
 
 #include <math.h>
@@ -39,13 +40,15 @@ enum {
 	WORST_FASTER,
 };
 
+#define BEYOND TW_LIMIT_TEXT(TW_LIMIT_TOLD_PERCENT_MOST)
+
 #define MEASURE_COLUMNS                                                                            \
-	TIME(TW_COL_BASELINE_MS, "median over ranks; configurations: mean of medians"),            \
+	TIME(TW_COL_BASELINE_MS, "median over ranks; several configurations: mean of these"),      \
 		TIME(TW_COL_TEST_MS, "same for the test"),                                         \
 		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is faster"),         \
 		TW_PERCENT_2(TW_COL_FASTER, 10,                                                    \
-			     "(baseline - test) / baseline: above 0 is faster; several "           \
-			     "configurations: geometric mean of the ratios"),                      \
+			     "(baseline - test) / baseline of this row: above 0 is faster; "       \
+			     "empty: no baseline, or beyond -" BEYOND " %"),                       \
 		TW_PERCENT_2(TW_COL_OF_TOTAL, 10,                                                  \
 			     "baseline time / baseline total_time; streams overlap"),              \
 		TIME(TW_COL_NOISE_MS, "larger spread of the two sides; empty: one rank per side"), \
@@ -319,7 +322,7 @@ static void add_change(const struct tw_changes *changes, const struct tw_change 
 	if (c->worst_config == TW_ALL_CONFIGS)
 		return;
 	set_config(table, row, at + WORST, config_name(samples, c->worst_config));
-	tw_table_set_real(table, row, at + WORST_FASTER, (1 - c->worst_ratio) * 100);
+	tw_table_set_real(table, row, at + WORST_FASTER, tw_faster_percent(1, c->worst_ratio));
 }
 
 /* ---- tables */
@@ -443,9 +446,7 @@ static struct trawl_table *of_ranks(const struct tw_changes *changes, struct tw_
 		set_ms(table, row, RANK_TEST, (double)c->ns[1]);
 		set_ms(table, row, RANK_DIFFERENCE, (double)(c->ns[1] - c->ns[0]));
 		tw_table_set_real(table, row, RANK_FASTER,
-				  c->ns[0] ?
-					  (double)(c->ns[0] - c->ns[1]) / (double)c->ns[0] * 100 :
-					  (double)NAN);
+				  tw_faster_percent((double)c->ns[0], (double)c->ns[1]));
 		set_ms(table, row, RANK_OTHERS, c->others_ns);
 		tw_table_set_str(table, row, RANK_VERDICT,
 				 tw_verdict_names[c->more ? TW_WORSE :
@@ -494,8 +495,8 @@ static bool make_lists(const struct tw_changes *changes, struct trawl_table **ta
 				  lists[3].kind == TW_COLLECTIVE_SYNC ?
 					  "time is the sum of the min time over ranks, without "
 					  "waiting; it is one value per configuration, so noise "
-					  "is unknown; faster and verdict are per call where "
-					  "call counts differ" :
+					  "is unknown; the verdict is per call where call "
+					  "counts differ" :
 					  "time is kernel time on each rank, including waiting");
 	return whole;
 }
