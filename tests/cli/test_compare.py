@@ -396,7 +396,7 @@ class Sides(Compare):
         self.assertIn("all: rank 2 is damaged (incomplete trace): skipped\n", self.result.err)
         self.assertEqual(self.by(t["timeline_changes"], "total_time")["test ranks"], 2)
         self.compare(a / "rank2.json", self.tmp / "one", self.tmp / "one", "--xlsx",
-                     self.tmp / "w.xlsx", page=False, codes=(3,))
+                     self.tmp / "w.xlsx", codes=(3,))
 
     def test_damaged_reports_of_ranks(self):
         for name in ("a", "b"):
@@ -500,7 +500,8 @@ class Sides(Compare):
 
     def test_usage(self):
         a = self.write(trace(10, world=1))
-        for arguments in ((), (a,), (a, a, a), (a, a, "--fail-on", "x"), (a, a, "--fail-on", "-1"),
+        for arguments in ((), (a,), (a,) * 17, (a, a, "--fail-on", "x"), (a, a, "--fail-on", "-1"),
+                          (a, a, *("--label", "x") * 3),
                           (a, a, "--fail-on", ""),
                           (a, a, "--fail-on", "1e3"), (a, a, "--fail-on", "."),
                           (a, a, "--fail-on", "5%%"), (a, a, "--sheets", "gpu_timeline"),
@@ -594,9 +595,9 @@ class Sweeps(Compare):
         self.assertIn("B is 85.9 % slower than A: 102.2 ms instead of 55.00 ms of total time, mean of "
                       "2 configurations", text)
         for name, rows in self.tables(a, b).items():
-            for r in (r for r in rows if r.get("faster (%)") is not None):
-                self.assertAlmostEqual(r["faster (%)"], (r["baseline ms"] - r["test ms"]) /
-                                       r["baseline ms"] * 100, delta=1e-9, msg=(name, r))
+            for r in (r for r in rows if r.get("difference ms") is not None):
+                self.assertAlmostEqual((r["faster (%)"] or 0) / 100 * r["baseline ms"],
+                                       r["baseline ms"] - r["test ms"], delta=1e-9, msg=(name, r))
                 self.assertAlmostEqual(r["difference ms"], r["test ms"] - r["baseline ms"],
                                        delta=1e-12, msg=(name, r))
 
@@ -901,17 +902,108 @@ class Workbook(Compare):
         self.assertNotIn("kernel_summary", names)
         self.assertNotIn("Summary_Dashboard", names)
 
-    def test_three_reports(self):
+    def test_what_differs_is_red_or_green_and_the_rest_folded(self):
+        a = self.csvs("a", [("busy_time", 30), ("total_time", 100)],
+                      kernels=[("slow", 10000, 1), ("fast", 10000, 1), ("one", 9000, 1),
+                               ("two", 8000, 1), ("old", 5000, 1)])
+        b = self.csvs("b", [("busy_time", 30), ("total_time", 90)],
+                      kernels=[("slow", 12000, 1), ("fast", 7000, 1), ("one", 9000, 1),
+                               ("two", 8010, 1)])
+        self.compare(a, b, "--xlsx", self.tmp / "w.xlsx")
+        with zipfile.ZipFile(self.tmp / "w.xlsx") as z:
+            sheet = z.read(f"xl/worksheets/sheet{1 + self.sheets(self.tmp / 'w.xlsx').index('kernel_changes')}.xml").decode()
+            styles = z.read("xl/styles.xml").decode()
+        fills = re.findall(r"<fill>(.*?)</fill>", styles)
+        formats = re.findall(r"<xf [^>]*fillId=\"(\d+)\"", re.search(
+            "<cellXfs.*?</cellXfs>", styles).group())
+        rows = re.findall(r"<row r=\"(\d+)\"([^>]*)>(.*?)(?:</row>|(?=<row))|<row r=\"\d+\"[^>]*/>", sheet)
+        order = [r["Kernel name"] for r in self.tables(a, b)["kernel_changes"]]
+        self.assertEqual(order, ["old", "fast", "slow", "two", "one"])
+        for (_, options, cells), name in zip(rows[1:], order):
+            colours = {fills[int(formats[int(s)])] for s in re.findall(r' s="(\d+)"', cells)}
+            folded = 'hidden="1"' in options and 'outlineLevel="1"' in options
+            self.assertEqual(folded, name in ("one", "two"), name)
+            self.assertEqual("FFE4F5E9" in str(colours), name == "fast", name)
+            self.assertEqual("FFFDECEB" in str(colours), name == "slow", name)
+        self.assertIn('collapsed="1"', sheet)
+        # The page folds them too, without a script.
+        page = self.page.read_text()
+        self.assertRegex(page, "(?s)<details class=\"folded\"><summary>2 of 5 without a difference"
+                               "</summary>.*>two<.*>one<.*</details>")
+        self.assertLess(page.index(">slow<"), page.index("2 of 5 without"))
+
+    def test_reports_of_three_sides(self):
         paths = [self.csvs(name, [("total_time", 10)], kernels=[("k", ms, 2)]) for name, ms in
                  (("a", 10), ("b", 20), ("c", 30))]
-        self.compare(*paths, "--xlsx", self.tmp / "w.xlsx", page=False)
+        self.compare(*paths, "--xlsx", self.tmp / "w.xlsx")
         self.assertIn("gpu_timeline", self.sheets(self.tmp / "w.xlsx"))
-        self.compare(*paths, page=False, codes=(2,))
-        self.compare(*paths, "--xlsx", self.tmp / "w.xlsx", codes=(2,))
-        result = self.compare(*paths, self.job("d", [1, 2]), "--xlsx", self.tmp / "x.xlsx",
-                              page=False, codes=(1,))
-        self.assertIn("not a single report", result.err)
-        self.assertFalse((self.tmp / "x.xlsx").exists())
+        self.assertIn("kernel_changes", self.sheets(self.tmp / "w.xlsx"))
+
+
+class ManySides(Compare):
+    """Each against the first."""
+
+    def test_jobs(self):
+        sides = [self.job(name, times) for name, times in
+                 (("a", [1000, 1000]), ("b", [900, 900]), ("c", [1000, 1000]), ("d", [2000, 2000]))]
+        t = self.tables(*sides, "--xlsx", self.tmp / "w.xlsx")
+        rows = t["comparison_summary"]
+        self.assertEqual([(r["side"], r["label"], r["verdict"]) for r in rows],
+                         [("baseline", "a", None), ("test", "b", "better"), ("test", "c", "same"),
+                          ("test", "d", "worse")])
+        self.assertEqual([r["total ms"] for r in rows], [None, 0.95, 1.05, 2.05])
+        # As of two sides.
+        for name in "bcd":
+            pair = self.tables(self.tmp / "a", self.tmp / name)
+            for table in SHEETS[1:]:
+                self.assertEqual([{k: v for k, v in r.items() if k != "test"} for r in t[table]
+                                  if r["test"] == name], pair[table], (name, table))
+        text = self.said(*sides)
+        self.assertRegex(text, r"baseline: a test: b test: c test: d b is 9\.5 % faster than a: .*"
+                               r"c and a take the same time: .*d is 95\.2 % slower than a: .*"
+                               r"b against a .*c against a .*d against a")
+        page = self.page.read_text()
+        for name in "bcd":
+            self.assertIn(f">{name} against a</h2>", page)
+        self.assertEqual(page.count(">Timeline</h2>"), 3)
+
+    def test_sweeps_and_another_that_has_nothing_in_common(self):
+        sweeps = [self.sweep(name, {(256, 28): [100 * n] * 2, (512, 28): [100 * n] * 2})
+                  for n, name in enumerate("abc", 1)]
+        t = self.tables(*sweeps)
+        self.assertEqual({(r["test"], r["configuration"]) for r in t["timeline_by_configuration"]},
+                         {(s, f"{n}thread_28ch") for s in "bc" for n in (256, 512)})
+        host = self.write(document([op("aten::mm", 1, 5)]), "host.json")
+        t = self.tables(sweeps[0], host, sweeps[1], codes=(3,))
+        self.assertIn("trawl: skipped: nothing to compare: a and host.json have no configuration in "
+                      "common", self.result.err)
+        self.assertEqual({r["test"] for r in t["timeline_changes"]}, {"b"})
+        self.compare(sweeps[0], host, host, codes=(1,))
+
+    def test_the_gate_is_of_each(self):
+        sides = [self.job(name, times, **more) for name, times, more in
+                 (("a", [1000, 1000], {}), ("b", [1100, 1100], {}), ("c", [1000, 1000], {}),
+                  ("d", [1000, 1000], {"steps": 3}))]
+        result = self.compare(*sides[:3], "--fail-on", "5", codes=(4,))
+        self.assertIn("regression above the limit: b: timeline part total_time is 9.5 % slower",
+                      result.err)
+        self.assertNotIn("c: ", result.err)
+        self.compare(*sides[:3], "--fail-on", "20")
+        # One of which the steps differ is not decided on, the others are.
+        result = self.compare(sides[0], sides[2], sides[3], "--fail-on", "5", codes=(1,))
+        self.assertIn("no decision: a and d probably have different step counts", result.err)
+        self.compare(*sides, "--fail-on", "5", codes=(4,))
+
+    def test_labels(self):
+        sides = [self.job(name, [100, 100]) for name in "abc"]
+        t = self.tables(*sides, "--label", "one", "--label", "two", "--label2", "2")
+        self.assertEqual([r["label"] for r in t["comparison_summary"]], ["one", "2", "c"])
+
+    def test_damage_of_the_baseline_is_told_once(self):
+        sides = [self.job(name, [100] * 3) for name in "abc"]
+        whole = trace(900, rank=2, world=3)
+        (sides[0] / "rank2.json").write_text(whole[:whole.rindex("ncclDevKernel")])
+        self.assertEqual(self.compare(*sides, codes=(3,)).err.count("a: rank 2 is damaged"), 1)
 
 
 if __name__ == "__main__":

@@ -125,28 +125,66 @@ static void add_items(const struct tw_changes *changes, enum tw_compared_kind ki
 	tw_str_release(&name);
 }
 
-void cli_summarise_comparison(const struct trawl_comparison *c, struct cli_screen *s)
+static void add_sentences(const struct tw_answer *answer, size_t from, size_t end,
+			  struct cli_screen *s)
 {
-	const struct tw_changes *changes = &c->changes;
 	struct tw_str line;
 	size_t i;
 
-	for (i = 0; i < 2; i++) {
-		tw_str_addf(&s->out, "%s ", i ? "test:    " : "baseline:");
-		tw_escape_terminal(&s->out, c->labels[i], strlen(c->labels[i]));
-		tw_str_add_char(&s->out, '\n');
-	}
-	tw_str_add_char(&s->out, '\n');
-	for (i = 0; i < trawl_comparison_lines(c); i++) {
-		const char *text = trawl_comparison_line(c, i);
-
+	for (i = from; i < end; i++) {
 		tw_str_init(&line, trawl_allocator_default());
-		tw_escape_terminal(&line, text, strlen(text));
+		if (answer->lines[i].len)
+			tw_escape_terminal(&line, answer->lines[i].ptr, answer->lines[i].len);
 		cli_add_line(s, &line, 0);
 	}
+}
+
+static void add_tables(const struct tw_changes *changes, struct cli_screen *s)
+{
 	add_configurations(changes, s);
 	add_timeline(changes, s);
 	add_items(changes, TW_OPERATION, "operators with a difference", s);
 	add_items(changes, TW_KERNEL, "kernels with a difference", s);
 	add_items(changes, tw_changes_collectives(changes), "collectives with a difference", s);
+}
+
+/* Of several sides the verdicts come first, then one after the other. */
+static void add_pairs(const struct trawl_comparison *c, struct cli_screen *s)
+{
+	struct tw_str heading, shown;
+	size_t i;
+
+	for (i = 0; i < c->pair_count; i++)
+		add_sentences(&c->pairs[i].answer, 0, 1, s);
+	for (i = 0; i < c->pair_count; i++) {
+		const struct tw_pair *p = &c->pairs[i];
+
+		tw_str_init(&heading, trawl_allocator_default());
+		tw_str_init(&shown, trawl_allocator_default());
+		tw_str_addf(&heading, "%s against %s", p->labels[1], p->labels[0]);
+		tw_escape_terminal(&shown, heading.ptr, heading.len);
+		cli_add_heading(s, shown.failed ? "" : shown.ptr);
+		add_sentences(&p->answer, 1, p->answer.count, s);
+		add_tables(&p->changes, s);
+		tw_str_release(&heading);
+		tw_str_release(&shown);
+	}
+}
+
+void cli_summarise_comparison(const struct trawl_comparison *c, struct cli_screen *s)
+{
+	size_t i;
+
+	for (i = 0; i < c->side_count; i++) {
+		tw_str_addf(&s->out, "%s ", i ? "test:    " : "baseline:");
+		tw_escape_terminal(&s->out, c->labels[i], strlen(c->labels[i]));
+		tw_str_add_char(&s->out, '\n');
+	}
+	tw_str_add_char(&s->out, '\n');
+	if (c->side_count > 2) {
+		add_pairs(c, s);
+		return;
+	}
+	add_sentences(&c->pairs[0].answer, 0, c->pairs[0].answer.count, s);
+	add_tables(&c->pairs[0].changes, s);
 }

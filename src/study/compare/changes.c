@@ -457,6 +457,9 @@ static int compare_keyed(const void *a, const void *b)
 		return x->change.config < y->change.config ? -1 : 1;
 	if (x->part != y->part)
 		return x->part < y->part ? -1 : 1;
+	/* What does not differ comes last. */
+	if ((x->change.judged.verdict == TW_SAME) != (y->change.judged.verdict == TW_SAME))
+		return x->change.judged.verdict == TW_SAME ? 1 : -1;
 	if (x->size > y->size || x->size < y->size)
 		return x->size > y->size ? -1 : 1;
 	return strcmp(x->name, y->name);

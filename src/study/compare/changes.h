@@ -45,7 +45,10 @@ struct tw_change_list {
 
 struct tw_changes {
 	const struct tw_samples *samples;
-	/* Over all configurations, largest difference first; timeline parts in their order. */
+	/*
+	 * Over all configurations, what differs first, the largest difference first; timeline parts in
+	 * their order.
+	 */
 	struct tw_change_list all[TW_COMPARED_KINDS];
 	/* By configuration, then the same; only where both sides have more than one. */
 	struct tw_change_list each[TW_COMPARED_KINDS];

@@ -40,13 +40,15 @@ static void add_column(struct columns *c, const char *prefix, const char *suffix
 }
 
 /* The table of them, which are let go; NULL when out of memory. */
-static struct trawl_table *make_table(struct columns *c, const char *name, const char *meaning)
+static struct trawl_table *make_table(struct columns *c, const char *name, const char *meaning,
+				      const char *verdict)
 {
 	const struct tw_table_spec spec = { .name = name,
 					    .meaning = meaning,
 					    .columns = c->items,
 					    .column_count = c->count,
-					    .keep_empty = true };
+					    .keep_empty = true,
+					    .verdict = verdict };
 	struct trawl_table *table = c->failed ? NULL :
 						tw_table_new_owning(&spec, c->arena.allocator);
 
@@ -132,9 +134,10 @@ static struct trawl_table *new_timeline(const struct tw_changes *changes,
 	add_column(&c, sides[0].label, "", REAL("_percent", "%", 2, "share of total_time"));
 	add_column(&c, sides[1].label, "", REAL("_percent", "%", 2, "same for the test"));
 	add_column(&c, "", "", REAL("diff_percent", "%", 2, "difference of the shares"));
-	return by_rank ?
-		       make_table(&c, "GPU_ByRank_Cmp", "timeline of each rank on both sides") :
-		       make_table(&c, "GPU_Summary_Cmp", "timeline on both sides, mean over ranks");
+	return by_rank ? make_table(&c, "GPU_ByRank_Cmp", "timeline of each rank on both sides",
+				    "status") :
+			 make_table(&c, "GPU_Summary_Cmp",
+				    "timeline on both sides, mean over ranks", NULL);
 }
 
 /* The columns from `column` on, but for those that only one of the tables has. */
@@ -193,7 +196,7 @@ static struct trawl_table *make_dashboard(const struct tw_changes *changes,
 	add_column(&c, "", "",
 		   TEXT("Status", 10,
 			"Better, Worse or Similar, from the medians and their noise"));
-	table = make_table(&c, "Summary_Dashboard", "summary of changes");
+	table = make_table(&c, "Summary_Dashboard", "summary of changes", "Status");
 	for (i = 0; table && tw_compared_parts[i]; i++) {
 		const char *part = tw_compared_parts[i];
 		const struct tw_change *change = tw_changes_part(changes, part);
@@ -396,7 +399,7 @@ static struct trawl_table *new_collectives(const struct tw_single_side sides[2],
 				   REAL("percent_change_", "%", 2, "above 0 is better"));
 		add_column(&c, "", m->header, REAL("ratio_", "", 4, "test / baseline"));
 	}
-	return make_table(&c, name, "collectives of both sides by name, data type and size");
+	return make_table(&c, name, "collectives of both sides by name, data type and size", NULL);
 }
 
 static void set_key(struct trawl_table *table, size_t row, const char *name)

@@ -185,6 +185,35 @@ void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_pl
 		config->last_step[place->side] = last;
 }
 
+void tw_samples_append(struct tw_samples *samples, const struct tw_samples *others, uint32_t side)
+{
+	struct tw_sample_place at = { .side = side };
+	const struct tw_sample_config *c;
+	size_t i;
+
+	samples->failed |= others->failed | others->texts.failed;
+	for (i = 0; i < others->config_count; i++) {
+		c = &others->configs[i];
+		at = (struct tw_sample_place){ side, c->threads, c->channels, c->name, TW_NO_RANK };
+		if (config_of(samples, &at) != UINT32_MAX)
+			tw_samples_note_steps(samples, &at, c->first_step[0], c->last_step[0]);
+	}
+	for (i = 0; i < others->count; i++) {
+		const struct tw_sample *s = &others->items[i];
+
+		c = &others->configs[s->config];
+		at = (struct tw_sample_place){ side, c->threads, c->channels, c->name, s->rank };
+		tw_samples_add(samples, &at, (enum tw_compared_kind)s->kind,
+			       tw_pool_text(&others->texts, s->name, NULL), s->ns, s->calls);
+	}
+	for (i = 0; i < others->damaged_count; i++) {
+		c = &others->configs[others->damaged[i].config];
+		at = (struct tw_sample_place){ side, c->threads, c->channels, c->name,
+					       others->damaged[i].rank };
+		tw_samples_note_damage(samples, &at);
+	}
+}
+
 /* The first of the names that is a column; none when there is none. */
 static size_t column_of(const struct trawl_table *table, const char *const names[2])
 {

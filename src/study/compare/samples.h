@@ -84,6 +84,9 @@ void tw_samples_note_damage(struct tw_samples *samples, const struct tw_sample_p
 void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_place *place,
 			   int64_t first, int64_t last);
 
+/* All of side 0 of others, not finished yet, as those of a side. */
+void tw_samples_append(struct tw_samples *samples, const struct tw_samples *others, uint32_t side);
+
 /*
  * The rows of a table, by the columns that its kind has.  Of a report over ranks these are the
  * medians.  False: a column is not there, which is named in `lacks` (may be NULL) as "TABLE has no

@@ -436,8 +436,8 @@ static int read_point(struct tw_side *side, const struct tw_sweep_point *point)
 	}
 	if (!reports && !traces)
 		return 0;
-	side->at = (struct tw_sample_place){ side->which, point->threads, point->channels,
-					     point->name, TW_NO_RANK };
+	side->at = (struct tw_sample_place){ 0, point->threads, point->channels, point->name,
+					     TW_NO_RANK };
 	/* Traces of all ranks say more than reports of some. */
 	return reports >= traces ? read_point_reports(side, point) : read_point_traces(side, point);
 }
@@ -543,7 +543,7 @@ static int read_group(struct tw_side *side, const char *const *paths, size_t cou
 
 	if (channels >= 0)
 		name = tw_side_text(side, "%lldch", (long long)channels);
-	side->at = (struct tw_sample_place){ side->which, -1, channels, name, TW_NO_RANK };
+	side->at = (struct tw_sample_place){ 0, -1, channels, name, TW_NO_RANK };
 	collective = tw_side_text(side, "%s/../collective_reports/collective_%s.xlsx", side->from,
 				  name && *name ? name : "all_ranks");
 	if (!name || !collective)
@@ -583,7 +583,7 @@ static int read_reports(struct tw_side *side)
 
 static int read_kind(struct tw_side *side)
 {
-	side->at = (struct tw_sample_place){ side->which, -1, -1, "", TW_NO_RANK };
+	side->at = (struct tw_sample_place){ 0, -1, -1, "", TW_NO_RANK };
 	switch (side->kind) {
 	case TW_SIDE_SWEEP:
 		return read_sweep(side);
@@ -597,13 +597,11 @@ static int read_kind(struct tw_side *side)
 	return 0;
 }
 
-int tw_side_read(struct tw_side *side, struct tw_samples *samples, uint32_t which,
-		 struct trawl_error *err)
+int tw_side_read(struct tw_side *side, struct tw_samples *samples, struct trawl_error *err)
 {
 	int status;
 
 	side->samples = samples;
-	side->which = which;
 	side->err = err;
 	status = read_kind(side);
 	if (status)

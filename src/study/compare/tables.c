@@ -168,6 +168,9 @@ enum {
 	REPORTS,
 	OF_WHICH_RANKS,
 	TOTAL,
+	TOTAL_FASTER,
+	TOTAL_VERDICT,
+	TOTAL_WHY,
 	BEST,
 	BEST_TOTAL,
 };
@@ -185,11 +188,20 @@ static const struct trawl_column summary[] = {
 	[OF_WHICH_RANKS] = TW_TEXT("ranks", 16, "ranks; empty: unknown"),
 	[TOTAL] = TIME(TW_COL_TOTAL_MS, "total_time: median over ranks, mean over the common "
 					"configurations"),
+	[TOTAL_FASTER] = TW_PERCENT_2(TW_COL_FASTER, 10,
+				      "of the test: (baseline - test) / baseline of total_time"),
+	[TOTAL_VERDICT] = TW_TEXT("verdict", 8, "of the test: that on its total_time",
+				  .values = "same|better|worse"),
+	[TOTAL_WHY] = TW_TEXT("why", 40, "reason for the verdict"),
 	[BEST] = TW_TEXT(TW_COL_BEST_CONFIGURATION, 20, "configuration with min total_time"),
 	[BEST_TOTAL] = TIME(TW_COL_BEST_TOTAL_MS, "total_time of that configuration"),
 };
 
-#define SPEC(name, meaning, columns) TW_SPEC(name, meaning, columns, .keep_empty = true)
+#define SPEC(name, meaning, columns) \
+	TW_SPEC(name, meaning, columns, .keep_empty = true, .verdict = "verdict")
+/* Of many items those that do not differ come last, and are folded. */
+#define SPEC_OF_ITEMS(name, meaning, columns) \
+	TW_SPEC(name, meaning, columns, .keep_empty = true, .verdict = "verdict", .folded = "same")
 
 const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 	[TW_COMPARISON_SUMMARY] = SPEC("comparison_summary", "baseline and test", summary),
@@ -198,15 +210,18 @@ const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 					  configurations),
 	[TW_TIMELINE_CHANGES] =
 		SPEC("timeline_changes", "GPU time by timeline part on both sides", timeline),
-	[TW_OPERATION_CHANGES] = SPEC("operation_changes",
-				      "kernel time by operator, largest difference first",
-				      operations),
-	[TW_KERNEL_CHANGES] = SPEC("kernel_changes",
-				   "kernel time by kernel name, largest difference first", kernels),
-	[TW_COLLECTIVE_CHANGES] = SPEC("collective_changes",
-				       "time of collectives by name, data type and size, largest "
-				       "difference first",
-				       collectives),
+	[TW_OPERATION_CHANGES] = SPEC_OF_ITEMS("operation_changes",
+					       "kernel time by operator: what differs first, the "
+					       "largest difference first",
+					       operations),
+	[TW_KERNEL_CHANGES] = SPEC_OF_ITEMS("kernel_changes",
+					    "kernel time by kernel name: what differs first, the "
+					    "largest difference first",
+					    kernels),
+	[TW_COLLECTIVE_CHANGES] = SPEC_OF_ITEMS("collective_changes",
+						"time of collectives by name, data type and size: "
+						"what differs first, the largest difference first",
+						collectives),
 	[TW_RANK_CHANGES] = SPEC("rank_changes",
 				 "compute time of each rank on both sides, with outliers", ranks),
 	[TW_TIMELINE_BY_CONFIGURATION] = SPEC("timeline_by_configuration",
@@ -378,6 +393,7 @@ static void add_side(const struct tw_changes *changes, const struct tw_compared_
 		     unsigned which, struct trawl_table *table, struct tw_str *text)
 {
 	const struct tw_samples *samples = changes->samples;
+	const struct tw_change *total = which ? tw_changes_part(changes, "total_time") : NULL;
 	size_t row = tw_table_add_row(table), own = 0, best = changes->best[which], i;
 
 	for (i = 0; i < samples->config_count; i++) {
@@ -397,6 +413,13 @@ static void add_side(const struct tw_changes *changes, const struct tw_compared_
 	set_count(table, row, REPORTS, (int64_t)side->reports);
 	set_config(table, row, OF_WHICH_RANKS, side->ranks);
 	set_ms(table, row, TOTAL, changes->total_ns[which]);
+	if (total) {
+		tw_table_set_real(table, row, TOTAL_FASTER, tw_change_faster(total));
+		tw_table_set_str(table, row, TOTAL_VERDICT,
+				 tw_verdict_names[total->judged.verdict]);
+		tw_change_why(total, text);
+		set_text_of(table, row, TOTAL_WHY, text);
+	}
 	if (best == SIZE_MAX)
 		return;
 	set_config(table, row, BEST,
