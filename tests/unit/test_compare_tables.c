@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "study/compare/joined.h"
-#include "study/compare/report_tables.h"
+#include "study/books/joined.h"
+#include "study/books/report_tables.h"
 #include "failing.h"
 #include "render/render.h"
 #include "base/scope.h"

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "render/render.h"
 #include "study/compare/per_rank.h"
-#include "study/compare/report_tables.h"
+#include "study/books/report_tables.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "study/compare/joined.h"
+#include "study/books/joined.h"
 
 #include "base/arena.h"
 #include "text/str.h"
