@@ -1016,6 +1016,67 @@ static void what_parts_leave_is_told(void **state)
 	}
 }
 
+/* Of four ranks: three take 10 longer each, the last 89 or 90, which is three quarters of it. */
+static void a_rank_with_three_quarters_is_named(void **state)
+{
+	const int64_t base[] = { 1000, 1000, 1000, 1000 };
+	int64_t last;
+
+	EDGE_OF(TW_LIMIT_SPLIT_RANK_PERCENT);
+	for (last = 1089; last <= 1090; last++) {
+		const int64_t test[] = { 1010, 1010, 1010, last };
+		struct tw_samples s;
+		struct tw_changes c;
+		size_t i;
+
+		init(&s);
+		add_computing(&s, 0, -1, base, 4);
+		add_computing(&s, 1, -1, test, 4);
+		for (i = 0; i < 4; i++) {
+			add_total(&s, 0, -1, (int64_t)i, base[i]);
+			add_total(&s, 1, -1, (int64_t)i, test[i]);
+		}
+		changes_of(&s, &c);
+		assert_true(fabs(tw_split_difference(&c.split, TW_SPLIT_COMPUTING) -
+				 (double)(last - 970) / 4) < 1e-9);
+		assert_int_equal(is_answered(&c, "(rank 3: +0.000023 ms)"), last == 1090);
+		release(&s, &c);
+	}
+}
+
+/*
+ * Ranks 0 to 2 of the baseline, 1 to 3 of the test: those of both count.  Idle time may be in two
+ * parts on one side, and what is missing is told.
+ */
+static void the_split_is_of_common_ranks(void **state)
+{
+	struct tw_samples s;
+	struct tw_changes c;
+	int64_t rank;
+
+	init(&s);
+	for (rank = 0; rank < 4; rank++) {
+		if (rank < 3) {
+			add_total(&s, 0, -1, rank, 1000 + rank);
+			add(&s, 0, -1, rank, TW_TIMELINE_PART, "idle_time", 300);
+			add(&s, 0, -1, rank, TW_TIMELINE_PART, "computation_time", 700 + rank);
+		}
+		if (rank) {
+			add_total(&s, 1, -1, rank, 2000);
+			add(&s, 1, -1, rank, TW_TIMELINE_PART, "micro_idle_time", 100);
+			add(&s, 1, -1, rank, TW_TIMELINE_PART, "macro_idle_time", 500);
+		}
+	}
+	changes_of(&s, &c);
+	assert_int_equal(c.split.ranks, 2);
+	assert_true(fabs(c.split.total_ns[0] - 1001.5) < 1e-9);
+	assert_true(fabs(c.split.total_ns[1] - 2000) < 1e-9);
+	assert_true(fabs(tw_split_difference(&c.split, TW_SPLIT_IDLE) - 300) < 1e-9);
+	assert_true(fabs(tw_split_difference(&c.split, TW_SPLIT_COMPUTING) + 701.5) < 1e-9);
+	assert_true(fabs(tw_split_difference(&c.split, TW_SPLIT_REST) - 1400) < 1e-9);
+	release(&s, &c);
+}
+
 static void copy_line(void *context, const char *line)
 {
 	snprintf(context, 200, "%s", line);
@@ -1259,6 +1320,8 @@ int main(void)
 		cmocka_unit_test(one_per_cent_more_calls_are_the_same_work),
 		cmocka_unit_test(long_names_are_cut_where_they_differ),
 		cmocka_unit_test(what_parts_leave_is_told),
+		cmocka_unit_test(a_rank_with_three_quarters_is_named),
+		cmocka_unit_test(the_split_is_of_common_ranks),
 		cmocka_unit_test(percents_are_as_long_as_they_tell),
 		cmocka_unit_test(all_rows_of_a_collective_are_one),
 		cmocka_unit_test(collectives_need_a_sheet_of_each_side),

@@ -26,6 +26,7 @@ static const char *const shown_columns[] = {
 	"configuration",
 	TW_COL_TEST_CONFIGURATION,
 	"type",
+	"part",
 	"name",
 	TW_COL_KERNEL_NAME,
 	TW_COL_COLLECTIVE_NAME,
@@ -37,6 +38,7 @@ static const char *const shown_columns[] = {
 	TW_COL_TEST_MS,
 	TW_COL_DIFFERENCE_MS,
 	TW_COL_FASTER,
+	TW_COL_CHANGE_OF_TOTAL,
 	TW_COL_OTHERS_DIFFERENCE_MS,
 	TW_COL_OF_TOTAL,
 	TW_COL_NOISE_MS,
@@ -111,8 +113,12 @@ static const struct {
 	{ TW_COMPARISON_SUMMARY, "Baseline and Test", NULL },
 	{ TW_CONFIGURATION_CHANGES, "Configurations", NULL },
 	{ TW_TIMELINE_CHANGES, "Timeline",
-	  "Compute, exposed communication, exposed copies and idle time add up to the total. "
-	  "Faster work leaves more idle time in the same total: no regression." },
+	  "Compute, exposed communication, exposed copies and idle time of a rank add up to its "
+	  "total; medians over ranks need not. Faster work leaves more idle time in the same total: "
+	  "no regression." },
+	{ TW_DIFFERENCE_SPLIT, "Breakdown of the Difference",
+	  "Means over the ranks of both sides: rows add up to the total. Waiting is for the rank of the "
+	  "row, transfer the rest of exposed communication." },
 	{ TW_RANK_CHANGES, "Compute Time by Rank",
 	  "A rank that alone computes much longer than before is a straggler: the communication "
 	  "time of the other ranks grows." },

@@ -72,6 +72,9 @@
 /* % more or fewer calls: sides with a smaller difference did the same work */
 #define TW_LIMIT_SAME_WORK_PERCENT 1
 
+/* % of what a part changed by over the ranks: at or above it the rank is named in the breakdown of a difference */
+#define TW_LIMIT_SPLIT_RANK_PERCENT 75
+
 /* % of the part that changed most: at or above it the rest of the total is shown */
 #define TW_LIMIT_REST_PERCENT 1
 

@@ -262,17 +262,6 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 	tw_str_add_char(out, '.');
 }
 
-/* Non-overlapping parts of the total. */
-static const struct {
-	const char *type, *label;
-} whole[] = {
-	{ "computation_time", "compute" },
-	{ "exposed_comm_time", TW_LABEL_EXPOSED_COMMUNICATION },
-	{ "exposed_memcpy_time", TW_LABEL_EXPOSED_COPIES },
-	{ "idle_time", "idle time" },
-};
-#define WHOLE_PARTS (sizeof(whole) / sizeof(whole[0]))
-
 static double apart_of(const struct tw_change *c)
 {
 	double from = isnan(c->ns[0]) ? 0 : c->ns[0], to = isnan(c->ns[1]) ? 0 : c->ns[1];
@@ -394,6 +383,44 @@ static void say_ranks(const struct tw_changes *changes, struct tw_answer *answer
 	tw_free(a, odd, ranks->odd * sizeof(*odd));
 }
 
+/* Stragglers that one side alone has, by the verdict on its job. */
+static void say_stragglers(const struct tw_changes *changes, const char *const labels[2],
+			   struct tw_answer *answer)
+{
+	const struct tw_samples *s = changes->samples;
+	const struct tw_sample_config *first = NULL;
+	struct tw_str *out;
+	size_t more = 0, i;
+
+	for (i = 0; i < s->config_count; i++) {
+		const struct tw_sample_config *c = &s->configs[i];
+
+		if (!c->stragglers[0] || !c->stragglers[1] ||
+		    !strcmp(c->stragglers[0], c->stragglers[1]))
+			continue;
+		more += first != NULL;
+		first = first ? first : c;
+	}
+	if (!first)
+		return;
+	out = next_line(answer);
+	if (first->stragglers[1][0])
+		tw_str_addf(out, "New straggler in %s", labels[1]);
+	else
+		tw_str_addf(out, "No straggler any more in %s", labels[1]);
+	if (changes->common > 1)
+		tw_str_addf(out, ", %s", first->name);
+	if (first->stragglers[1][0])
+		tw_str_addf(out, ": %s", first->because[1]);
+	if (first->stragglers[0][0])
+		tw_str_addf(out, "%s in %s: %s",
+			    first->stragglers[1][0] ? "; it was another one" : "; it was one",
+			    labels[0], first->because[0]);
+	tw_str_add_char(out, '.');
+	if (more)
+		tw_str_addf(out, " So in %zu more configuration%s.", more, more == 1 ? "" : "s");
+}
+
 /* Why a part has no verdict, in brackets. */
 static void add_doubt(struct tw_str *out, const struct tw_change *c)
 {
@@ -412,73 +439,116 @@ static void add_signed(struct tw_str *out, double ns)
 }
 
 struct part {
-	const struct tw_change *change;
-	const char *label;
-	size_t place;
+	enum tw_split_part part;
+	double apart_ns;
+};
+
+/* How a sentence calls a part, of or for one rank, and the part of the timeline with its verdict. */
+static const struct {
+	const char *label, *rank, *type;
+} told[TW_SPLIT_PARTS] = {
+	[TW_SPLIT_COMPUTING] = { "compute", " of rank", "computation_time" },
+	[TW_SPLIT_WAITING] = { "waiting", " for rank", NULL },
+	[TW_SPLIT_TRANSFER] = { "transfer", "", NULL },
+	[TW_SPLIT_COMMUNICATION] = { TW_LABEL_EXPOSED_COMMUNICATION, " of rank",
+				     "exposed_comm_time" },
+	[TW_SPLIT_COPIES] = { TW_LABEL_EXPOSED_COPIES, " of rank", "exposed_memcpy_time" },
+	[TW_SPLIT_IDLE] = { "idle time", " of rank", "idle_time" },
+	[TW_SPLIT_OTHER] = { "other work", " of rank", NULL },
 };
 
 static int compare_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
-	double p = fabs(apart_of(x->change)), q = fabs(apart_of(y->change));
+	double p = fabs(x->apart_ns), q = fabs(y->apart_ns);
 
 	if (p > q || p < q)
 		return p > q ? -1 : 1;
-	return x->place < y->place ? -1 : 1;
+	return x->part < y->part ? -1 : 1;
 }
 
 /* Those that moved, the largest first. */
-static size_t take_parts(const struct tw_changes *changes, struct part parts[WHOLE_PARTS])
+static size_t take_parts(const struct tw_split *split, struct part parts[TW_SPLIT_REST])
 {
 	size_t n = 0, i;
 
-	for (i = 0; i < WHOLE_PARTS; i++) {
-		const struct tw_change *c = tw_changes_part(changes, whole[i].type);
+	for (i = 0; i < TW_SPLIT_REST; i++) {
+		double apart = tw_split_difference(split, (enum tw_split_part)i);
 
-		if (c && fabs(apart_of(c)) > 0)
-			parts[n++] = (struct part){ c, whole[i].label, i };
+		if (fabs(apart) > 0)
+			parts[n++] = (struct part){ (enum tw_split_part)i, apart };
 	}
 	qsort(parts, n, sizeof(*parts), compare_parts);
 	return n;
 }
 
-/*
- * Breakdown of the difference of the total; without a difference, only parts that changed.  Medians
- * of parts need not add up to the median of the total.
- */
+/* Whether a part of the timeline has a verdict of its own. */
+static bool has_moved(const struct tw_changes *changes)
+{
+	bool moved = false;
+	size_t i;
+
+	for (i = 0; i < TW_SPLIT_PARTS; i++) {
+		const struct tw_change *c = told[i].type ? tw_changes_part(changes, told[i].type) :
+							   NULL;
+
+		moved |= c && (c->judged.verdict != TW_SAME || c->judged.why == TW_WHY_TOTAL);
+	}
+	return moved;
+}
+
+static void add_part(struct tw_str *out, const struct tw_changes *changes, const struct part *p)
+{
+	bool all = false;
+	const struct tw_split_row *most = tw_split_main_rank(&changes->split, p->part, &all);
+	const struct tw_change *c =
+		told[p->part].type ? tw_changes_part(changes, told[p->part].type) : NULL;
+
+	tw_str_add_cstr(out, told[p->part].label);
+	if (most && all)
+		tw_str_addf(out, "%s %lld", told[p->part].rank, (long long)most->rank);
+	tw_str_add_char(out, ' ');
+	add_signed(out, p->apart_ns);
+	if (most && !all) {
+		tw_str_addf(out, " (rank %lld: ", (long long)most->rank);
+		add_signed(out, most->ns[1] - most->ns[0]);
+		tw_str_add_char(out, ')');
+	}
+	/* The noise of the ranks is no doubt about one that stands out of it. */
+	if (c && !(most && c->judged.why == TW_WHY_NOISE))
+		add_doubt(out, c);
+}
+
+/* Breakdown of the difference of the mean total; without a difference, only parts that changed. */
 static void say_parts(const struct tw_changes *changes, const struct tw_change *total,
 		      struct tw_answer *answer)
 {
-	bool same = total->judged.verdict == TW_SAME, moved = false;
-	struct part parts[WHOLE_PARTS];
-	size_t count = take_parts(changes, parts), i;
-	double rest = apart_of(total);
+	const struct tw_split *split = &changes->split;
+	struct part parts[TW_SPLIT_REST];
+	size_t count = take_parts(split, parts), i;
+	double rest = tw_split_difference(split, TW_SPLIT_REST);
+	bool same = total->judged.verdict == TW_SAME;
 	struct tw_str *out;
 
-	for (i = 0; i < count; i++)
-		moved |= parts[i].change->judged.verdict != TW_SAME ||
-			 parts[i].change->judged.why == TW_WHY_TOTAL;
-	if (!count || (same && !moved))
+	if (!count || (same && !has_moved(changes)))
 		return;
 	out = next_line(answer);
 	if (same) {
-		tw_str_add_cstr(out, "Changed parts: ");
+		tw_str_add_cstr(out, "Changed parts");
 	} else {
 		tw_str_add_cstr(out, "Breakdown of ");
-		add_signed(out, apart_of(total));
-		tw_str_add_cstr(out, ": ");
+		add_signed(out, split->total_ns[1] - split->total_ns[0]);
 	}
+	if (split->ranks > 1)
+		tw_str_addf(out, " (mean over %zu ranks)", split->ranks);
 	for (i = 0; i < count; i++) {
-		tw_str_addf(out, "%s%s ", i ? ", " : "", parts[i].label);
-		add_signed(out, apart_of(parts[i].change));
-		add_doubt(out, parts[i].change);
-		rest -= apart_of(parts[i].change);
+		tw_str_add_cstr(out, i ? ", " : ": ");
+		add_part(out, changes, &parts[i]);
 	}
-	if (fabs(rest) * 100 >= fabs(apart_of(parts[0].change)) * TW_LIMIT_REST_PERCENT) {
+	if (fabs(rest) * 100 >= fabs(parts[0].apart_ns) * TW_LIMIT_REST_PERCENT) {
 		tw_str_add_cstr(out, "; ");
 		add_signed(out, rest);
-		tw_str_addf(out, " unattributed%s",
-			    total->ranks[0] > 1 ? " (medians do not add up)" : "");
+		tw_str_add_cstr(out, " unattributed");
 	}
 	tw_str_add_char(out, '.');
 }
@@ -696,6 +766,7 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 	say_uneven(changes, labels, answer);
 	if (total) {
 		say_total(changes, total, labels, answer);
+		say_stragglers(changes, labels, answer);
 		say_ranks(changes, answer);
 		say_parts(changes, total, answer);
 	} else {

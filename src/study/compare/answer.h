@@ -4,7 +4,7 @@
 
 #include "study/compare/tables.h"
 
-#define TW_ANSWER_LINES 10
+#define TW_ANSWER_LINES 12
 
 struct tw_answer {
 	struct tw_str lines[TW_ANSWER_LINES]; /* sentences */

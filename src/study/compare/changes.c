@@ -326,13 +326,17 @@ static int add_items(struct work *w)
 	size_t first, end;
 	int status = 0;
 
-	for (first = 0; first < s->count; first++)
+	size_t count = s->count;
+
+	/* Of the kinds after these nothing is compared by itself. */
+	while (count && s->items[count - 1].kind >= TW_COMPARED_KINDS)
+		count--;
+	for (first = 0; first < count; first++)
 		w->has[s->items[first].config].kinds[s->items[first].side] |=
 			1u << s->items[first].kind;
 	first = 0;
-	for (; first < s->count && !status; first = end) {
-		for (end = first; end < s->count && same_item(&s->items[first], &s->items[end]);
-		     end++)
+	for (; first < count && !status; first = end) {
+		for (end = first; end < count && same_item(&s->items[first], &s->items[end]); end++)
 			;
 		status = add_item(w, first, end);
 	}
@@ -535,6 +539,8 @@ int tw_changes_make(struct tw_changes *changes, const struct tw_samples *samples
 	if (!status)
 		status = tw_rank_changes_make(&changes->ranks, samples);
 	if (!status)
+		status = tw_split_make(&changes->split, samples);
+	if (!status)
 		status = tw_changes_find_uneven(changes);
 	tw_free(a, w.values[0], room * sizeof(**w.values));
 	tw_free(a, w.values[1], room * sizeof(**w.values));
@@ -556,6 +562,7 @@ void tw_changes_release(struct tw_changes *changes)
 			changes->each[i].capacity * sizeof(struct tw_change));
 	}
 	tw_rank_changes_release(&changes->ranks, changes->samples);
+	tw_split_release(&changes->split, changes->samples);
 	tw_uneven_release(changes);
 	tw_free(changes->samples->allocator, changes->totals.items,
 		changes->totals.capacity * sizeof(struct tw_change));

@@ -7,6 +7,7 @@
 
 #include "study/compare/rank_changes.h"
 #include "study/compare/samples.h"
+#include "study/compare/split.h"
 #include "study/compare/verdict.h"
 
 #define TW_ALL_CONFIGS UINT32_MAX
@@ -58,6 +59,7 @@ struct tw_changes {
 	double total_ns[2]; /* mean over these of the medians of total_time; NaN: not known */
 	size_t best[2];	    /* index of `totals` with the least total time, SIZE_MAX: not known */
 	struct tw_rank_changes ranks;
+	struct tw_split split;
 	/* Configurations whose sides do not show the same number of steps (steps.h). */
 	struct {
 		double *ratios; /* by configuration: how many times as many the test has; NaN */

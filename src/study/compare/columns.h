@@ -6,6 +6,7 @@
 #define TW_COL_BEST_CONFIGURATION "best configuration"
 #define TW_COL_BEST_OF "best of"
 #define TW_COL_BEST_TOTAL_MS "best total ms"
+#define TW_COL_CHANGE_OF_TOTAL "change of total (%)"
 #define TW_COL_DIFFERENCE_MS "difference ms"
 #define TW_COL_FASTER "faster (%)"
 #define TW_COL_IN_BOTH "in both"

@@ -238,7 +238,7 @@ static int compare_pairs(struct trawl_comparison *c, struct trawl_error *err)
 	return c->pair_count ? 0 : status;
 }
 
-/* The first seven are always there: readers by program find them by place too. */
+/* The first are always there: readers by program find them by place too. */
 static int list_tables(struct trawl_comparison *c, struct trawl_error *err)
 {
 	size_t i;

@@ -185,19 +185,49 @@ void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_pl
 		config->last_step[place->side] = last;
 }
 
+void tw_samples_note_waits(struct tw_samples *samples, const struct tw_sample_place *place)
+{
+	uint32_t config = config_of(samples, place);
+
+	if (config != UINT32_MAX)
+		samples->configs[config].waits[place->side] = true;
+}
+
+void tw_samples_note_stragglers(struct tw_samples *samples, const struct tw_sample_place *place,
+				const char *ranks, const char *because)
+{
+	uint32_t config = config_of(samples, place);
+
+	if (config == UINT32_MAX)
+		return;
+	samples->configs[config].stragglers[place->side] = kept(samples, ranks);
+	samples->configs[config].because[place->side] = kept(samples, because);
+}
+
+/* What is known of a side of a configuration, besides its times. */
+static void append_config(struct tw_samples *samples, const struct tw_sample_config *c,
+			  uint32_t side)
+{
+	const struct tw_sample_place at = { side, c->threads, c->channels, c->name, TW_NO_RANK };
+
+	if (config_of(samples, &at) == UINT32_MAX)
+		return;
+	tw_samples_note_steps(samples, &at, c->first_step[0], c->last_step[0]);
+	if (c->waits[0])
+		tw_samples_note_waits(samples, &at);
+	if (c->stragglers[0])
+		tw_samples_note_stragglers(samples, &at, c->stragglers[0], c->because[0]);
+}
+
 void tw_samples_append(struct tw_samples *samples, const struct tw_samples *others, uint32_t side)
 {
-	struct tw_sample_place at = { .side = side };
 	const struct tw_sample_config *c;
+	struct tw_sample_place at;
 	size_t i;
 
 	samples->failed |= others->failed | others->texts.failed;
-	for (i = 0; i < others->config_count; i++) {
-		c = &others->configs[i];
-		at = (struct tw_sample_place){ side, c->threads, c->channels, c->name, TW_NO_RANK };
-		if (config_of(samples, &at) != UINT32_MAX)
-			tw_samples_note_steps(samples, &at, c->first_step[0], c->last_step[0]);
-	}
+	for (i = 0; i < others->config_count; i++)
+		append_config(samples, &others->configs[i], side);
 	for (i = 0; i < others->count; i++) {
 		const struct tw_sample *s = &others->items[i];
 
@@ -359,6 +389,9 @@ static void join_lone_configs(struct tw_samples *samples)
 	i = c[1].there[1];
 	c[0].first_step[i] = c[1].first_step[i];
 	c[0].last_step[i] = c[1].last_step[i];
+	c[0].waits[i] = c[1].waits[i];
+	c[0].stragglers[i] = c[1].stragglers[i];
+	c[0].because[i] = c[1].because[i];
 	if (!c[0].there[0]) {
 		const char *name = c[0].name;
 

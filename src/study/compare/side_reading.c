@@ -4,6 +4,7 @@
 #include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "job/collectives/exposed_waits.h"
 #include "job/set/job_notes.h"
 #include "text/rank_list.h"
 #include "os/file.h"
@@ -167,9 +168,40 @@ static int add_book(struct tw_side *side, struct tw_book *book, int64_t rank)
 	return status;
 }
 
+/* What the job's own verdict says of stragglers: none without a row of them. */
+static void note_stragglers(struct tw_side *side, struct tw_book *book)
+{
+	const struct trawl_table *verdict;
+	struct tw_str ranks, because;
+	size_t row;
+
+	if (tw_book_table(book, &tw_ranks_table_verdict.table, &verdict, NULL) || !verdict)
+		return;
+	tw_str_init(&ranks, trawl_allocator_default());
+	tw_str_init(&because, trawl_allocator_default());
+	for (row = 0; row < trawl_table_rows(verdict); row++) {
+		bool first = tw_table_text_is(verdict, row, 0, "straggler");
+
+		if (!first && !tw_table_text_is(verdict, row, 0, "reason"))
+			continue;
+		if (first)
+			tw_table_add_text(&ranks, verdict, row,
+					  trawl_table_find_column(verdict, "ranks"));
+		tw_str_add_cstr(&because, because.len ? "; " : "");
+		tw_table_add_text(&because, verdict, row, trawl_table_find_column(verdict, "text"));
+	}
+	if (trawl_table_rows(verdict))
+		tw_samples_note_stragglers(side->samples, &side->at, ranks.len ? ranks.ptr : "",
+					   because.len ? because.ptr : "");
+	side->samples->failed |= ranks.failed | because.failed;
+	tw_str_release(&ranks);
+	tw_str_release(&because);
+}
+
 static int add_collectives(struct tw_side *side, struct tw_book *book)
 {
 	side->at.rank = TW_NO_RANK;
+	note_stragglers(side, book);
 	return add_sheet(side, book, TW_COLLECTIVE_SYNC);
 }
 
@@ -229,6 +261,7 @@ static int load_traces(struct tw_side *side, const char *const *arguments, size_
 	struct tw_rank_set set = { 0 };
 	bool whole;
 
+	load.exposed = true;
 	load.tables = tables_to_keep(side, &load.table_count);
 	if (!load.tables)
 		return tw_no_memory(side->err);
@@ -277,13 +310,38 @@ static int add_rank(struct tw_side *side, const struct tw_rank *rank)
 	return status;
 }
 
+static void add_wait(void *context, uint32_t waiting, uint32_t late, int64_t ns)
+{
+	struct tw_side *side = context;
+	const struct tw_rank *ranks = side->job.ranks;
+	char name[24];
+
+	if (!rank_wanted(side, ranks[waiting].rank))
+		return;
+	snprintf(name, sizeof(name), "%lld", (long long)ranks[late].rank);
+	side->at.rank = ranks[waiting].rank;
+	tw_samples_add(side->samples, &side->at, (enum tw_compared_kind)TW_EXPOSED_WAIT, name, ns,
+		       TW_NO_CALLS);
+}
+
+/* Of the ranks of a job it is known who waits for whom, if any two of their collectives are one. */
+static int add_waits(struct tw_side *side, const struct tw_ranks_input *in)
+{
+	if (side->job.count < 2 || !in->matches || !in->matches->count)
+		return 0;
+	side->at.rank = TW_NO_RANK;
+	tw_samples_note_waits(side->samples, &side->at);
+	return tw_exposed_waits(in, add_wait, side) ? tw_no_memory(side->err) : 0;
+}
+
 static int add_job(struct tw_side *side)
 {
 	static const struct tw_ranks_table *const tables[] = {
+		&tw_ranks_table_verdict,
 		&tw_ranks_table_nccl_summary_implicit_sync,
 		&tw_ranks_table_nccl_summary_long,
 	};
-	const struct tw_job_wanted wanted = { tables, 2, 0 };
+	const struct tw_job_wanted wanted = { tables, sizeof(tables) / sizeof(tables[0]), 0 };
 	struct trawl_job_report *t = &side->job_tables;
 	struct tw_book *book;
 	int status = tw_job_tables_make(t, &side->job, TRAWL_ALIGN_AUTO, &wanted,
@@ -293,6 +351,8 @@ static int add_job(struct tw_side *side)
 
 	for (i = 0; i < side->job.count && !status; i++)
 		status = add_rank(side, &side->job.ranks[i]);
+	if (!status)
+		status = add_waits(side, &t->in);
 	if (status || !t->count)
 		return status;
 	if (tw_book_of_tables(&book, "traces", (const struct trawl_table *const *)t->tables,

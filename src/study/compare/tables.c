@@ -157,6 +157,27 @@ static const struct trawl_column ranks[] = {
 	[RANK_WHY] = WHY_OF,
 };
 
+enum { SPLIT_PART, SPLIT_RANK, SPLIT_BASELINE, SPLIT_TEST, SPLIT_DIFFERENCE, SPLIT_OF_TOTAL };
+
+static const struct trawl_column split[] = {
+	[SPLIT_PART] = TW_TEXT(
+		"part", 22,
+		"part of total_time; waiting: exposed communication before the rank of the row has "
+		"come; transfer: the rest of it; exposed communication: both, where waits are "
+		"unknown; unattributed: parts that a report lacks",
+		.values =
+			"!computing|waiting|transfer|exposed communication|exposed copies|idle|other work|unattributed|total"),
+	[SPLIT_RANK] = COUNT("rank", 6, "rank whose time it is; waiting: for whom the others wait"),
+	[SPLIT_BASELINE] = DIFFERENCE_OF(TW_COL_BASELINE_MS,
+					 "mean over the ranks of both sides, and configurations"),
+	[SPLIT_TEST] = DIFFERENCE_OF(TW_COL_TEST_MS, "same for the test"),
+	[SPLIT_DIFFERENCE] = DIFFERENCE_OF(
+		TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is faster; rows add up to that "
+				      "of total"),
+	[SPLIT_OF_TOTAL] =
+		TW_PERCENT_2(TW_COL_CHANGE_OF_TOTAL, 10, "difference / total of the baseline"),
+};
+
 enum {
 	SIDE,
 	LABEL,
@@ -224,6 +245,10 @@ const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 						collectives),
 	[TW_RANK_CHANGES] = SPEC("rank_changes",
 				 "compute time of each rank on both sides, with outliers", ranks),
+	[TW_DIFFERENCE_SPLIT] = SPEC("difference_split",
+				     "what the difference of the total time is made of: means over "
+				     "ranks, which add up; largest difference first",
+				     split),
 	[TW_TIMELINE_BY_CONFIGURATION] = SPEC("timeline_by_configuration",
 					      "timeline of each common configuration",
 					      timeline_each),
@@ -481,6 +506,35 @@ static struct trawl_table *of_ranks(const struct tw_changes *changes, struct tw_
 	return table;
 }
 
+static void add_split(struct trawl_table *table, const char *part, int64_t rank, const double ns[2],
+		      double total)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_str(table, row, SPLIT_PART, part);
+	set_count(table, row, SPLIT_RANK, rank);
+	set_ms(table, row, SPLIT_BASELINE, ns[0]);
+	set_ms(table, row, SPLIT_TEST, ns[1]);
+	set_ms(table, row, SPLIT_DIFFERENCE, ns[1] - ns[0]);
+	tw_table_set_real(table, row, SPLIT_OF_TOTAL,
+			  total > 0 ? (ns[1] - ns[0]) / total * 100 : (double)NAN);
+}
+
+static struct trawl_table *of_split(const struct tw_changes *changes)
+{
+	const struct tw_split *s = &changes->split;
+	struct trawl_table *table =
+		tw_table_new(&tw_compare_specs[TW_DIFFERENCE_SPLIT], changes->samples->allocator);
+	size_t i;
+
+	for (i = 0; table && i < s->count; i++)
+		add_split(table, tw_split_names[s->rows[i].part], s->rows[i].rank, s->rows[i].ns,
+			  s->total_ns[0]);
+	if (table && s->count)
+		add_split(table, "total", TW_NO_RANK, s->total_ns, s->total_ns[0]);
+	return table;
+}
+
 /* Tables of items, and where their rows are. */
 struct listed {
 	enum tw_compare_table all, each;
@@ -536,8 +590,10 @@ int tw_compare_tables(const struct tw_changes *changes, const struct tw_compared
 	tables[TW_COMPARISON_SUMMARY] = of_sides(changes, sides, &text);
 	tables[TW_CONFIGURATION_CHANGES] = of_configurations(changes, &text);
 	tables[TW_RANK_CHANGES] = of_ranks(changes, &text);
+	tables[TW_DIFFERENCE_SPLIT] = of_split(changes);
 	whole = make_lists(changes, tables, &text) && tables[TW_COMPARISON_SUMMARY] &&
-		tables[TW_CONFIGURATION_CHANGES] && tables[TW_RANK_CHANGES] && !text.failed;
+		tables[TW_CONFIGURATION_CHANGES] && tables[TW_RANK_CHANGES] &&
+		tables[TW_DIFFERENCE_SPLIT] && !text.failed;
 	tw_str_release(&text);
 	for (i = 0; i < TW_COMPARE_TABLES && whole; i++)
 		if (tables[i] && tw_table_finish(tables[i], NULL))

@@ -22,6 +22,7 @@ enum tw_compare_table {
 	TW_KERNEL_CHANGES,
 	TW_COLLECTIVE_CHANGES,
 	TW_RANK_CHANGES,
+	TW_DIFFERENCE_SPLIT,
 	/* These for several configurations, row by row. */
 	TW_TIMELINE_BY_CONFIGURATION,
 	TW_OPERATIONS_BY_CONFIGURATION,
