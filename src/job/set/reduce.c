@@ -77,8 +77,9 @@ static void take_defects(struct tw_rank *rank, const struct trawl_report *report
 		n += trawl_report_defect(report, i).severity != TRAWL_NOTE;
 	if (!n)
 		return;
-	snprintf(message, sizeof(message), "%s %s (%" PRId64 "): %s",
-		 trawl_severity_name(worst.severity), worst.kind, worst.count, worst.meaning);
+	snprintf(message, sizeof(message), "%s %s (%" PRId64 "): %s%s%s",
+		 trawl_severity_name(worst.severity), worst.kind, worst.count, worst.meaning,
+		 worst.table ? ": table " : "", worst.table ? worst.table : "");
 	rank->message = tw_rank_keep(rank, message);
 	rank->worst = worst.severity;
 	if (worst.severity == TRAWL_LOST)
