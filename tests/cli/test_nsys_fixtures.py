@@ -5,9 +5,11 @@ import io
 import json
 import pathlib
 import sqlite3
+import statistics
 import subprocess
 import sys
 import unittest
+import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import ROOT, Case, report, trawl
@@ -90,6 +92,86 @@ class Fixtures(Case):
         rest = {r["rank"]: all_of[r["rank"]] - sum(s["comm_ns"] for s in r["stages"].values())
                 for r in truth}
         return {rank: ns for rank, ns in rest.items() if ns}
+
+    def compared(self, *sides, codes=(0,)):
+        done = trawl("compare", *sides, "-o", self.tmp / "page.html", "--format", "json", "-q")
+        self.assertExit(done, *codes)
+        return {t["name"]: [dict(zip([c["header"] for c in t["columns"]], r)) for r in t["rows"]]
+                for t in json.loads(done.out)["tables"]}
+
+    def test_stages_before_and_after(self):
+        """Medians of the ranks' true times; what a stage has on one side alone is new."""
+        paths = [self.tmp / f"{n}.sqlite" for n in (1, 2)]
+        truths = [make(path, "--ranks", "4", "--seed", str(n)) for n, path in enumerate(paths, 1)]
+        rows = {r["stage"]: r for r in self.compared(*paths)["stage_changes"]}
+        self.assertLessEqual({s for r in truths[0] for s in r["stages"]} | {"(compute stream)"},
+                             set(rows))
+        for stage, row in rows.items():
+            if not stage.startswith("stage"):
+                continue
+            for truth, side in zip(truths, ("baseline", "test")):
+                of = [r["stages"][stage] for r in truth]
+                free, comm = (statistics.median(s[k] for s in of) / 1e6
+                              for k in ("exposed_ns", "comm_ns"))
+                self.assertAlmostEqual(row[f"{side} ms"], free, delta=1e-9)
+                self.assertAlmostEqual(row[f"{side} communication ms"], comm, delta=1e-9)
+                self.assertAlmostEqual(row[f"{side} overlap (%)"], 100 * (1 - free / comm), delta=1e-6)
+        row = rows["(compute stream)"]
+        self.assertEqual((row["baseline overlap (%)"], row["test overlap (%)"]), (0, 0))
+        for truth, side in zip(truths, ("baseline", "test")):
+            self.assertAlmostEqual(row[f"{side} ms"], statistics.median(
+                sum(s["barrier_ns"] for s in r["streams"].values()) for r in truth) / 1e6, delta=1e-9)
+        # In words, on the terminal, on the page and as a sheet.
+        done = trawl("compare", *paths, "-o", self.tmp / "page.html", "--xlsx", self.tmp / "w.xlsx")
+        moved = [s for s, r in rows.items() if r["verdict"] in ("better", "worse")]
+        self.assertTrue(moved)
+        self.assertIn(f"Exposed communication by stage: {moved[0]} ", " ".join(done.out.split()))
+        self.assertIn("exposed communication by stage", done.out)
+        self.assertIn("<h2 id=", page := (self.tmp / "page.html").read_text())
+        self.assertIn(">Exposed Communication by Stage</h2>", page)
+        with zipfile.ZipFile(self.tmp / "w.xlsx") as z:
+            self.assertIn('name="stage_changes"', z.read("xl/workbook.xml").decode())
+
+    def test_ranges_before_and_after(self):
+        """Medians over the ranks of their reports' rows; operations are compared as such."""
+        paths = [self.tmp / f"{n}.sqlite" for n in (1, 2)]
+        for n, path in enumerate(paths, 1):
+            make(path, "--ranks", "4", "--seed", str(n), "--ops")
+        want = []
+        for n, path in enumerate(paths):
+            times = {}
+            for r in report(path, self.tmp / f"r{n}", "--no-xlsx").table("nvtx_ranges"):
+                if r["kind"] != "operation":
+                    times.setdefault((r["range"], r["domain"], r["kind"]), []).append(
+                        [float(r[c]) for c in ("GPU time (ms)", "exposed communication (ms)")])
+            want.append(times)
+        rows = self.compared(*paths)["range_changes"]
+        self.assertEqual({(r["range"] or "", r["domain"] or "", r["kind"]) for r in rows},
+                         set(want[0]) | set(want[1]))
+        for r in rows:
+            key = (r["range"] or "", r["domain"] or "", r["kind"])
+            for times, side in zip(want, ("baseline", "test")):
+                for i, column in enumerate(("ms", "exposed ms")):
+                    self.assertAlmostEqual(r[f"{side} {column}"], statistics.median(
+                        t[i] for t in times[key]), delta=1e-9, msg=key)
+        self.assertTrue([r for r in rows if r["verdict"] == "same"])
+        folded = [r["verdict"] == "same" for r in rows]
+        self.assertEqual(folded, sorted(folded))
+
+    def test_a_part_has_no_stages_but_a_window_has(self):
+        path = self.tmp / "a.sqlite"
+        make(path)
+        for options, there in (((), True), (("--device", "0"), False), (("--start", "0"), False),
+                               (("--start", "0", "--end", "99999999"), True)):
+            done = trawl("compare", path, path, "-o", self.tmp / "page.html", "--format", "json",
+                         "-q", *options)
+            tables = {t["name"]: t["rows"] for t in json.loads(done.out)["tables"]}
+            self.assertEqual(bool(tables["stage_changes"]), there, options)
+            self.assertEqual({r[7] for r in tables["stage_changes"]} - {"same"}, set())
+        # Another trace has neither.
+        done = trawl("compare", path, ROOT / "examples/sample.json.gz", "-o", self.tmp / "page.html")
+        self.assertIn("has no nvtx_ranges: NVTX ranges not compared", done.err)
+        self.assertIn("has no overlap: stages not compared", done.err)
 
     def test_setup_and_windows(self):
         path = self.tmp / "a.sqlite"

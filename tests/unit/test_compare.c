@@ -426,6 +426,34 @@ static void idle_time_follows_the_total(void **state)
 	}
 }
 
+/* Of a window of 1 ms a thousandth counts, whatever the total time of the whole is. */
+static void stages_are_of_their_window(void **state)
+{
+	const struct tw_sample_place place = { 0, -1, -1, "", 0 };
+	struct tw_samples s;
+	struct tw_changes c;
+	int64_t more;
+
+	for (more = 999; more <= 1000; more++) {
+		init(&s);
+		add_total(&s, 0, -1, 0, 1000000000000);
+		add_total(&s, 1, -1, 0, 1000000000000);
+		tw_samples_note_window(&s, &place, 1000000);
+		tw_samples_note_window(&s, &place, 900000);
+		add(&s, 0, -1, 0, TW_STAGE, "stage1_f", 1000);
+		add(&s, 1, -1, 0, TW_STAGE, "stage1_f", 1000 + more);
+		add(&s, 0, -1, 0, TW_STAGE_COMM, "stage1_f", 4000);
+		add(&s, 1, -1, 0, TW_STAGE_COMM, "stage1_f", 1500);
+		changes_of(&s, &c);
+		assert_int_equal(c.all[TW_STAGE].items[0].judged.verdict,
+				 more == 999 ? TW_SAME : TW_WORSE);
+		assert_true(fabs(tw_stage_overlap(&c, &c.all[TW_STAGE].items[0], 0) - 75) < 1e-9);
+		/* Of different medians more is exposed than there is: nothing is overlapped. */
+		assert_true(tw_stage_overlap(&c, &c.all[TW_STAGE].items[0], 1) <= 0);
+		release(&s, &c);
+	}
+}
+
 /* As many as were matched: what one takes is what is compared. */
 static void collectives_by_call(void **state)
 {
@@ -1300,6 +1328,7 @@ int main(void)
 		cmocka_unit_test(the_largest_difference_is_first),
 		cmocka_unit_test(lone_configurations_are_compared),
 		cmocka_unit_test(idle_time_follows_the_total),
+		cmocka_unit_test(stages_are_of_their_window),
 		cmocka_unit_test(collectives_by_call),
 		cmocka_unit_test(collectives_by_call_over_configurations),
 		cmocka_unit_test(what_is_not_told_of_a_collective_is_missing),

@@ -612,6 +612,37 @@ static void say_moved(const struct tw_changes *changes, struct tw_answer *answer
 		answer->count--;
 }
 
+/* Stages of exports whose communication is hidden better or worse. */
+static void say_stages(const struct tw_changes *changes, struct tw_answer *answer)
+{
+	const struct tw_change_list *list = &changes->all[TW_STAGE];
+	struct tw_str *out = next_line(answer);
+	size_t n = 0, i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct tw_change *c = &list->items[i];
+
+		if ((c->judged.verdict != TW_BETTER && c->judged.verdict != TW_WORSE) ||
+		    n++ >= MAX_NAMED)
+			continue;
+		tw_str_add_cstr(out, n == 1 ? "Exposed communication by stage: " : ", ");
+		add_name(out, changes, list, c);
+		tw_str_add_char(out, ' ');
+		add_signed(out, apart_of(c));
+		tw_str_add_cstr(out, " (overlap ");
+		tw_str_add_real_fixed(out, tw_stage_overlap(changes, c, 0), 1);
+		tw_str_add_cstr(out, " % -> ");
+		tw_str_add_real_fixed(out, tw_stage_overlap(changes, c, 1), 1);
+		tw_str_add_cstr(out, " %)");
+	}
+	if (n > MAX_NAMED)
+		tw_str_addf(out, " and %zu more", n - MAX_NAMED);
+	if (n)
+		tw_str_add_char(out, '.');
+	else
+		answer->count--;
+}
+
 static void add_count(struct tw_str *out, size_t count, const char *label, double ns)
 {
 	if (!count)
@@ -775,6 +806,7 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 					      "%s and %s have no configuration in common.",
 			    labels[0], labels[1]);
 	}
+	say_stages(changes, answer);
 	say_moved(changes, answer);
 	say_one_sided(changes, labels, answer);
 	say_work(changes, labels, answer);

@@ -147,9 +147,21 @@ static void judge_by_call(const struct tw_spread spreads[2], int64_t total2,
 	change->judged = tw_judge(&spreads[0], &test, total2);
 }
 
+/* Twice what a kind's times are a part of, of the baseline: of stages their window; -1: not known. */
+static int64_t whole2(const struct work *w, enum tw_compared_kind kind, uint32_t config)
+{
+	int64_t window_ns = w->samples->configs[config].window_ns[0];
+
+	if (kind < TW_STAGE)
+		return w->totals2[config];
+	return window_ns > 0 && window_ns < TW_LONGEST_COMPARED_NS ? 2 * window_ns : -1;
+}
+
 static void compare_runs(struct work *w, const struct run runs[2], uint32_t config,
 			 struct tw_change *change)
 {
+	int64_t total2 =
+		whole2(w, (enum tw_compared_kind)runs[!runs[0].count].items[0].kind, config);
 	struct tw_spread spreads[2];
 	unsigned side;
 
@@ -167,13 +179,13 @@ static void compare_runs(struct work *w, const struct run runs[2], uint32_t conf
 						change->ns[side] / (double)change->calls[side] :
 						(double)NAN;
 	}
-	change->judged = tw_judge(&spreads[0], &spreads[1], w->totals2[config]);
+	change->judged = tw_judge(&spreads[0], &spreads[1], total2);
 	change->noise_ns = spread_ns(change->judged.noise4);
 	change->ratio = change->ns[0] > 0 ? change->ns[1] / change->ns[0] : (double)NAN;
 	change->configs = spreads[0].count && spreads[1].count;
 	if (change->configs && runs[0].items[0].kind == TW_COLLECTIVE_SYNC &&
 	    change->calls[0] > 0 && change->calls[1] > 0 && change->calls[0] != change->calls[1])
-		judge_by_call(spreads, w->totals2[config], change);
+		judge_by_call(spreads, total2, change);
 }
 
 /* ---- one item over all configurations */
@@ -294,7 +306,7 @@ static int add_item(struct work *w, size_t first, size_t end)
 		if (kind == TW_TIMELINE_PART && !change.configs)
 			continue;
 		change.name = all.name;
-		add_config(&over, &change, &all, w->totals2[config]);
+		add_config(&over, &change, &all, whole2(w, (enum tw_compared_kind)kind, config));
 		seen++;
 		if (w->several) {
 			to = append(changes, &changes->each[kind]);
@@ -590,6 +602,29 @@ double tw_faster_percent(double baseline, double test)
 double tw_change_faster(const struct tw_change *change)
 {
 	return tw_faster_percent(change->ns[0], change->ns[1]);
+}
+
+const struct tw_change *tw_changes_same(const struct tw_changes *changes,
+					enum tw_compared_kind kind, const struct tw_change *change)
+{
+	const struct tw_change_list *list = &changes->all[kind];
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].name == change->name)
+			return &list->items[i];
+	return NULL;
+}
+
+double tw_stage_overlap(const struct tw_changes *changes, const struct tw_change *stage,
+			unsigned side)
+{
+	const struct tw_change *all = tw_changes_same(changes, TW_STAGE_COMM, stage);
+	/* Medians of both are of different ranks where they scatter. */
+	double overlap = all && all->ns[side] > 0 ? (1 - stage->ns[side] / all->ns[side]) * 100 :
+						    (double)NAN;
+
+	return overlap < 0 ? 0 : overlap;
 }
 
 enum tw_compared_kind tw_changes_collectives(const struct tw_changes *changes)

@@ -82,6 +82,15 @@ const struct tw_change *tw_changes_part(const struct tw_changes *changes, const 
 double tw_faster_percent(double baseline, double test);
 double tw_change_faster(const struct tw_change *change);
 
+/*
+ * Of another kind the item of the same name, over all; NULL: there is none.  Of a stage the share of
+ * communication that is overlapped on a side, in percent; NaN.
+ */
+const struct tw_change *tw_changes_same(const struct tw_changes *changes,
+					enum tw_compared_kind kind, const struct tw_change *change);
+double tw_stage_overlap(const struct tw_changes *changes, const struct tw_change *stage,
+			unsigned side);
+
 /* Collectives are compared by what the sides have: latencies, else times on ranks. */
 enum tw_compared_kind tw_changes_collectives(const struct tw_changes *changes);
 

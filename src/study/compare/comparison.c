@@ -64,6 +64,7 @@ static int read_side(struct trawl_comparison *c, size_t i, struct trawl_error *e
 	return status;
 }
 
+/* NULL: of a table that another kind is read from too. */
 static const char *what_of(enum tw_compared_kind kind)
 {
 	static const char *const words[TW_COMPARED_KINDS] = {
@@ -72,6 +73,8 @@ static const char *what_of(enum tw_compared_kind kind)
 		[TW_KERNEL] = "kernels",
 		[TW_COLLECTIVE_SYNC] = "collectives over ranks",
 		[TW_COLLECTIVE_RANK] = "collectives on each rank",
+		[TW_RANGE] = "NVTX ranges",
+		[TW_STAGE] = "stages",
 	};
 
 	return words[kind];
@@ -87,11 +90,13 @@ static void tell_one_sided(const struct trawl_comparison *c, const struct tw_pai
 	size_t k;
 
 	for (k = 0; k < TW_COMPARED_KINDS && !c->options.quiet; k++) {
+		const char *what = what_of((enum tw_compared_kind)k);
+
 		if (!a[k] == !b[k] || (k == TW_COLLECTIVE_SYNC && by_rank) ||
-		    (k == TW_COLLECTIVE_RANK && by_sync))
+		    (k == TW_COLLECTIVE_RANK && by_sync) || !what)
 			continue;
 		say(c, "%s has no %s: %s not compared", p->labels[a[k] ? 1 : 0],
-		    tw_compared_tables[k]->name, what_of((enum tw_compared_kind)k));
+		    tw_compared_tables[k]->name, what);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "job/collectives/exposed_waits.h"
 #include "job/set/job_notes.h"
 #include "text/rank_list.h"
+#include "trawl/nsys.h"
 #include "os/file.h"
 #include "os/thread.h"
 
@@ -18,8 +19,9 @@
 #include <unistd.h>
 
 /* What comes out of a report of a rank; collectives over ranks are apart. */
-static const enum tw_compared_kind of_rank[] = { TW_TIMELINE_PART, TW_OPERATION, TW_KERNEL,
-						 TW_COLLECTIVE_RANK };
+static const enum tw_compared_kind of_rank[] = {
+	TW_TIMELINE_PART, TW_OPERATION, TW_KERNEL, TW_COLLECTIVE_RANK, TW_RANGE, TW_RANGE_EXPOSED
+};
 #define OF_RANK (sizeof(of_rank) / sizeof(of_rank[0]))
 
 /* ---- notes */
@@ -82,8 +84,8 @@ static int add_sheet(struct tw_side *side, struct tw_book *book, enum tw_compare
 	tw_str_init(&lacks, trawl_allocator_default());
 	added = tw_samples_add_sheet(side->samples, &side->at, kind, table, &lacks);
 	side->having[kind] += added;
-	/* A sheet without anything in it is a report with nothing to say. */
-	if (!added && trawl_table_columns(table)) {
+	/* A sheet without anything in it is a report with nothing to say; over ranks this is not told. */
+	if (!added && trawl_table_columns(table) && kind != TW_RANGE_EXPOSED) {
 		tw_str_note(&side->notes, "skipped: %s: %s", tw_book_name(book),
 			    lacks.ptr ? lacks.ptr : "");
 		side->incomplete = true;
@@ -226,7 +228,7 @@ static int add_collective_report(struct tw_side *side, const char *path)
 /* ---- traces */
 
 static const char *const trace_tables[] = { "gpu_timeline", "ops_summary", "kernel_summary",
-					    "coll_analysis" };
+					    "coll_analysis", "nvtx_ranges" };
 #define TRACE_TABLES (sizeof(trace_tables) / sizeof(trace_tables[0]))
 
 /* Tables of the report of each that are kept; NULL: out of memory. */
@@ -334,6 +336,76 @@ static int add_waits(struct tw_side *side, const struct tw_ranks_input *in)
 	return tw_exposed_waits(in, add_wait, side) ? tw_no_memory(side->err) : 0;
 }
 
+/* ---- stages of exports, straight from the file */
+
+/* Windows are those of rules, or one that was asked for. */
+static struct trawl_nsys_options stage_options(const struct tw_side *side)
+{
+	const struct trawl_report_options *report = side->options->load.report;
+	struct trawl_nsys_options o;
+
+	trawl_nsys_options_init(&o);
+	o.threads = side->options->load.threads;
+	o.window = report->start_ns != TRAWL_TIME_NONE;
+	o.start_ns = report->start_ns;
+	o.end_ns = report->end_ns;
+	return o;
+}
+
+/* Not where a part was asked for that a query cannot have. */
+static bool has_stages(const struct tw_side *side)
+{
+	const struct trawl_report_options *r = side->options->load.report;
+
+	return r->step_first < 0 && !r->range && !r->device &&
+	       (r->start_ns != TRAWL_TIME_NONE) == (r->end_ns != TRAWL_TIME_NONE);
+}
+
+static void add_stage_rows(struct tw_side *side, const struct trawl_table *table)
+{
+	size_t stage = trawl_table_find_column(table, "stage"), row;
+
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		const char *name = tw_table_own_text(table, row, stage);
+
+		side->at.rank = rank_of_row(table, row);
+		if (!rank_wanted(side, side->at.rank))
+			continue;
+		name = *name ? name : "(no stage)";
+		tw_samples_add(side->samples, &side->at, TW_STAGE, name,
+			       tw_table_cell(table, row, TW_COL_EXPOSED_NS).integer, TW_NO_CALLS);
+		tw_samples_add(side->samples, &side->at, TW_STAGE_COMM, name,
+			       tw_table_cell(table, row, TW_COL_COMM_NS).integer, TW_NO_CALLS);
+		tw_samples_note_window(
+			side->samples, &side->at,
+			tw_table_cell(table, row, TW_COL_WINDOW_END).integer -
+				tw_table_cell(table, row, TW_COL_WINDOW_START).integer);
+		side->having[TW_STAGE] = side->having[TW_STAGE_COMM] = 1;
+	}
+}
+
+static int add_stages(struct tw_side *side)
+{
+	const struct trawl_nsys_options options = stage_options(side);
+	struct trawl_table *table;
+	size_t i;
+	int status = 0;
+
+	for (i = 0; i < side->job.set.count && !status && has_stages(side); i++) {
+		const char *path = side->job.set.files[i].path;
+
+		if (!trawl_nsys_is_export(path))
+			continue;
+		if (trawl_nsys_query(&table, TRAWL_NSYS_OVERLAP, path, &options, side->err)) {
+			status = leave_out(side);
+			continue;
+		}
+		add_stage_rows(side, table);
+		trawl_table_free(table);
+	}
+	return status;
+}
+
 static int add_job(struct tw_side *side)
 {
 	static const struct tw_ranks_table *const tables[] = {
@@ -353,6 +425,8 @@ static int add_job(struct tw_side *side)
 		status = add_rank(side, &side->job.ranks[i]);
 	if (!status)
 		status = add_waits(side, &t->in);
+	if (!status)
+		status = add_stages(side);
 	if (status || !t->count)
 		return status;
 	if (tw_book_of_tables(&book, "traces", (const struct trawl_table *const *)t->tables,

@@ -38,6 +38,7 @@ enum {
 	CONFIGS = MEASURES, /* of tables over configurations */
 	WORST,
 	WORST_FASTER,
+	MORE, /* columns of its own */
 };
 
 #define BEYOND TW_LIMIT_TEXT(TW_LIMIT_TOLD_PERCENT_MOST)
@@ -88,6 +89,29 @@ static const struct trawl_column operations[] = { OPERATION, MEASURE_COLUMNS, OV
 static const struct trawl_column kernels[] = { KERNEL, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
 static const struct trawl_column collectives[] = { COLLECTIVE, MEASURE_COLUMNS,
 						   OVER_CONFIGURATIONS };
+static const struct trawl_column stages[] = {
+	TW_TEXT("stage", 20,
+		"stage that launched the communication, as in 'trawl nsys overlap'; (no stage): outside "
+		"all; (compute stream): on a stream that also computes",
+		.values = "!"),
+	MEASURE_COLUMNS,
+	OVER_CONFIGURATIONS,
+	TIME(TW_COL_BASELINE_COMM_MS, "its communication, exposed or not"),
+	TIME(TW_COL_TEST_COMM_MS, "same for the test"),
+	TW_PERCENT_1(TW_COL_BASELINE_OVERLAP, 10, "share overlapped by compute, of the times here",
+		     .values = "0..100"),
+	TW_PERCENT_1(TW_COL_TEST_OVERLAP, 10, "same for the test", .values = "0..100"),
+};
+static const struct trawl_column ranges[] = {
+	TW_TEXT("range", 48, "name of the NVTX range", .values = "!"),
+	TW_TEXT("domain", 14, "NVTX domain; empty: default domain"),
+	TW_TEXT("kind", 12,
+		"range; outside: launched outside all ranges; unlaunched: no matching launch"),
+	MEASURE_COLUMNS,
+	OVER_CONFIGURATIONS,
+	TIME(TW_COL_BASELINE_EXPOSED_MS, "communication in it that no compute overlaps"),
+	TIME(TW_COL_TEST_EXPOSED_MS, "same for the test"),
+};
 static const struct trawl_column timeline_each[] = { CONFIGURATION, TYPE, MEASURE_COLUMNS };
 static const struct trawl_column operations_each[] = { CONFIGURATION, OPERATION, MEASURE_COLUMNS };
 static const struct trawl_column kernels_each[] = { CONFIGURATION, KERNEL, MEASURE_COLUMNS };
@@ -249,6 +273,15 @@ const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 				     "what the difference of the total time is made of: means over "
 				     "ranks, which add up; largest difference first",
 				     split),
+	[TW_STAGE_CHANGES] = SPEC("stage_changes",
+				  "exposed communication by stage, in the steady-state windows of "
+				  "exports of Nsight Systems",
+				  stages),
+	[TW_RANGE_CHANGES] =
+		SPEC_OF_ITEMS("range_changes",
+			      "GPU time by NVTX range: what differs first, the largest "
+			      "difference first",
+			      ranges),
 	[TW_TIMELINE_BY_CONFIGURATION] = SPEC("timeline_by_configuration",
 					      "timeline of each common configuration",
 					      timeline_each),
@@ -296,11 +329,11 @@ static void set_config(struct trawl_table *table, size_t row, size_t column, con
 
 /* The parts of a name, one a cell. */
 static size_t set_keys(struct trawl_table *table, size_t row, size_t column, const char *name,
-		       bool collective)
+		       bool in_parts)
 {
 	const char *end;
 
-	while (collective && (end = strchr(name, TW_KEY_SEPARATOR)) != NULL) {
+	while (in_parts && (end = strchr(name, TW_KEY_SEPARATOR)) != NULL) {
 		if (end > name)
 			tw_table_set_text(table, row, column, name, (size_t)(end - name));
 		name = end + 1;
@@ -327,7 +360,9 @@ static void set_measures(const struct tw_changes *changes, const struct tw_chang
 	set_ms(table, row, at + TEST, c->ns[1]);
 	set_ms(table, row, at + DIFFERENCE, c->ns[1] - c->ns[0]);
 	tw_table_set_real(table, row, at + FASTER, tw_change_faster(c));
-	tw_table_set_real(table, row, at + SHARE, share_of_total(changes, c));
+	/* Stages are of a window, not of the whole. */
+	if (tw_table_spec(table)->columns != stages)
+		tw_table_set_real(table, row, at + SHARE, share_of_total(changes, c));
 	set_ms(table, row, at + NOISE, c->noise_ns);
 	tw_table_set_str(table, row, at + VERDICT, tw_verdict_names[c->judged.verdict]);
 	tw_change_why(c, text);
@@ -346,19 +381,37 @@ static void set_measures(const struct tw_changes *changes, const struct tw_chang
 	tw_table_set_real(table, row, at + TEST_PER_CALL, c->call_ns[1] / 1e3);
 }
 
+/* What stages and ranges have besides: the item of the same name of another kind. */
+static void set_more(const struct tw_changes *changes, const struct tw_change *c,
+		     const struct tw_change *other, struct trawl_table *table, size_t row,
+		     size_t at)
+{
+	unsigned side;
+
+	for (side = 0; side < 2; side++) {
+		set_ms(table, row, at + side, other->ns[side]);
+		if (tw_table_spec(table)->columns == stages)
+			tw_table_set_real(table, row, at + 2 + side,
+					  tw_stage_overlap(changes, c, side));
+	}
+}
+
 static void add_change(const struct tw_changes *changes, const struct tw_change *c,
-		       struct trawl_table *table, bool collective, struct tw_str *text)
+		       const struct tw_change *other, struct trawl_table *table, bool in_parts,
+		       struct tw_str *text)
 {
 	const struct tw_samples *samples = changes->samples;
 	size_t row = tw_table_add_row(table), at = 0;
 
 	if (c->config != TW_ALL_CONFIGS)
 		set_config(table, row, at++, config_name(samples, c->config));
-	at = set_keys(table, row, at, tw_pool_text(&samples->texts, c->name, NULL), collective);
+	at = set_keys(table, row, at, tw_pool_text(&samples->texts, c->name, NULL), in_parts);
 	set_measures(changes, c, table, row, at, text);
 	if (c->config != TW_ALL_CONFIGS)
 		return;
 	set_count(table, row, at + CONFIGS, (int64_t)c->configs);
+	if (other)
+		set_more(changes, c, other, table, row, at + MORE);
 	if (c->worst_config == TW_ALL_CONFIGS)
 		return;
 	set_config(table, row, at + WORST, config_name(samples, c->worst_config));
@@ -367,16 +420,37 @@ static void add_change(const struct tw_changes *changes, const struct tw_change 
 
 /* ---- tables */
 
-static struct trawl_table *of_changes(const struct tw_changes *changes,
-				      const struct tw_change_list *list,
-				      const struct tw_table_spec *spec, bool collective,
-				      struct tw_str *text)
+/* Of a kind the change of each name, NULL: there is none; the list itself is NULL without memory. */
+static const struct tw_change **by_name(const struct tw_changes *changes,
+					enum tw_compared_kind kind, size_t room)
 {
-	struct trawl_table *table = tw_table_new(spec, changes->samples->allocator);
+	const struct tw_change **of =
+		tw_alloc_array(changes->samples->allocator, room, sizeof(*of));
 	size_t i;
 
+	for (i = 0; of && kind < TW_COMPARED_KINDS && i < changes->all[kind].count; i++)
+		of[changes->all[kind].items[i].name] = &changes->all[kind].items[i];
+	return of;
+}
+
+/* `more`: the kind that its last columns are of; TW_COMPARED_KINDS: it has none. */
+static struct trawl_table *of_changes(const struct tw_changes *changes,
+				      const struct tw_change_list *list,
+				      const struct tw_table_spec *spec, bool in_parts,
+				      enum tw_compared_kind more, struct tw_str *text)
+{
+	struct trawl_table *table = tw_table_new(spec, changes->samples->allocator);
+	size_t room = (size_t)changes->samples->texts.count + 1, i;
+	const struct tw_change **others = by_name(changes, more, room);
+
+	if (!others) {
+		trawl_table_free(table);
+		return NULL;
+	}
 	for (i = 0; table && i < list->count; i++)
-		add_change(changes, &list->items[i], table, collective, text);
+		add_change(changes, &list->items[i], others[list->items[i].name], table, in_parts,
+			   text);
+	tw_free(changes->samples->allocator, others, room * sizeof(*others));
 	return table;
 }
 
@@ -537,34 +611,38 @@ static struct trawl_table *of_split(const struct tw_changes *changes)
 
 /* Tables of items, and where their rows are. */
 struct listed {
-	enum tw_compare_table all, each;
-	enum tw_compared_kind kind;
+	enum tw_compare_table all, each;  /* each: TW_COMPARE_TABLES: there is none */
+	enum tw_compared_kind kind, more; /* more: as of of_changes() */
 };
 
 static bool make_lists(const struct tw_changes *changes, struct trawl_table **tables,
 		       struct tw_str *text)
 {
 	const struct listed lists[] = {
-		{ TW_TIMELINE_CHANGES, TW_TIMELINE_BY_CONFIGURATION, TW_TIMELINE_PART },
-		{ TW_OPERATION_CHANGES, TW_OPERATIONS_BY_CONFIGURATION, TW_OPERATION },
-		{ TW_KERNEL_CHANGES, TW_KERNELS_BY_CONFIGURATION, TW_KERNEL },
+		{ TW_TIMELINE_CHANGES, TW_TIMELINE_BY_CONFIGURATION, TW_TIMELINE_PART,
+		  TW_COMPARED_KINDS },
+		{ TW_OPERATION_CHANGES, TW_OPERATIONS_BY_CONFIGURATION, TW_OPERATION,
+		  TW_COMPARED_KINDS },
+		{ TW_KERNEL_CHANGES, TW_KERNELS_BY_CONFIGURATION, TW_KERNEL, TW_COMPARED_KINDS },
 		{ TW_COLLECTIVE_CHANGES, TW_COLLECTIVES_BY_CONFIGURATION,
-		  tw_changes_collectives(changes) },
+		  tw_changes_collectives(changes), TW_COMPARED_KINDS },
+		{ TW_STAGE_CHANGES, TW_COMPARE_TABLES, TW_STAGE, TW_STAGE_COMM },
+		{ TW_RANGE_CHANGES, TW_COMPARE_TABLES, TW_RANGE, TW_RANGE_EXPOSED },
 	};
 	bool whole = true;
 	size_t i;
 
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		const struct listed *l = &lists[i];
-		bool collective = l->all == TW_COLLECTIVE_CHANGES;
+		bool in_parts = l->all == TW_COLLECTIVE_CHANGES || l->all == TW_RANGE_CHANGES;
 
 		tables[l->all] = of_changes(changes, &changes->all[l->kind],
-					    &tw_compare_specs[l->all], collective, text);
+					    &tw_compare_specs[l->all], in_parts, l->more, text);
 		whole &= tables[l->all] != NULL;
-		if (changes->common < 2)
+		if (changes->common < 2 || l->each == TW_COMPARE_TABLES)
 			continue;
 		tables[l->each] = of_changes(changes, &changes->each[l->kind],
-					     &tw_compare_specs[l->each], collective, text);
+					     &tw_compare_specs[l->each], in_parts, l->more, text);
 		whole &= tables[l->each] != NULL;
 	}
 	if (tables[TW_COLLECTIVE_CHANGES] && trawl_table_rows(tables[TW_COLLECTIVE_CHANGES]))
