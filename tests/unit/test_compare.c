@@ -432,6 +432,7 @@ static void stages_are_of_their_window(void **state)
 	const struct tw_sample_place place = { 0, -1, -1, "", 0 };
 	struct tw_samples s;
 	struct tw_changes c;
+	struct tw_str why;
 	int64_t more;
 
 	for (more = 999; more <= 1000; more++) {
@@ -447,6 +448,10 @@ static void stages_are_of_their_window(void **state)
 		changes_of(&s, &c);
 		assert_int_equal(c.all[TW_STAGE].items[0].judged.verdict,
 				 more == 999 ? TW_SAME : TW_WORSE);
+		tw_str_init(&why, trawl_allocator_default());
+		tw_change_why(&c.all[TW_STAGE].items[0], &why);
+		assert_int_equal(!strcmp(why.ptr, "below 0.1 % of the window"), more == 999);
+		tw_str_release(&why);
 		assert_true(fabs(tw_stage_overlap(&c, &c.all[TW_STAGE].items[0], 0) - 75) < 1e-9);
 		/* Of different medians more is exposed than there is: nothing is overlapped. */
 		assert_true(tw_stage_overlap(&c, &c.all[TW_STAGE].items[0], 1) <= 0);

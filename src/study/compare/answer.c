@@ -163,7 +163,8 @@ void tw_change_why(const struct tw_change *c, struct tw_str *out)
 		tw_str_add_cstr(out, "below " BELOW_PERCENT " % of the baseline");
 		break;
 	case TW_WHY_SMALL_OF_TOTAL:
-		tw_str_addf(out, "below %g %% of the total time", BELOW_TOTAL_PERCENT);
+		tw_str_addf(out, "below %g %% of the %s", BELOW_TOTAL_PERCENT,
+			    c->of_window ? "window" : "total time");
 		break;
 	case TW_WHY_OVER_NOISE:
 		add_noise(out, c);

@@ -147,6 +147,13 @@ static void judge_by_call(const struct tw_spread spreads[2], int64_t total2,
 	change->judged = tw_judge(&spreads[0], &test, total2);
 }
 
+static enum tw_compared_kind kind_of(const struct run runs[2])
+{
+	const struct run *run = &runs[!runs[0].count];
+
+	return run->count ? (enum tw_compared_kind)run->items[0].kind : TW_TIMELINE_PART;
+}
+
 /* Twice what a kind's times are a part of, of the baseline: of stages their window; -1: not known. */
 static int64_t whole2(const struct work *w, enum tw_compared_kind kind, uint32_t config)
 {
@@ -160,12 +167,12 @@ static int64_t whole2(const struct work *w, enum tw_compared_kind kind, uint32_t
 static void compare_runs(struct work *w, const struct run runs[2], uint32_t config,
 			 struct tw_change *change)
 {
-	int64_t total2 =
-		whole2(w, (enum tw_compared_kind)runs[!runs[0].count].items[0].kind, config);
+	int64_t total2 = whole2(w, kind_of(runs), config);
 	struct tw_spread spreads[2];
 	unsigned side;
 
 	*change = (struct tw_change){ .config = config, .worst_config = TW_ALL_CONFIGS };
+	change->of_window = kind_of(runs) >= TW_STAGE;
 	take_pairs(w, runs, change);
 	for (side = 0; side < 2; side++) {
 		change->unranked |= runs[side].count && runs[side].items[0].rank == TW_NO_RANK;
@@ -201,6 +208,7 @@ static void add_config(struct over_all *o, const struct tw_change *c, struct tw_
 	all->ranks[0] += c->ranks[0];
 	all->ranks[1] += c->ranks[1];
 	all->unranked |= c->unranked;
+	all->of_window |= c->of_window;
 	all->by_call |= c->by_call;
 	all->paired += c->paired;
 	all->slower += c->slower;

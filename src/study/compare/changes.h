@@ -29,6 +29,7 @@ struct tw_change {
 	 * more of the same: then ratio and verdict are of the time per call.
 	 */
 	bool by_call;
+	bool of_window;	       /* of a stage: measured by its window, not by the total time */
 	bool unranked;	       /* values are not of ranks, or of which is not known */
 	size_t paired, slower; /* ranks of both sides, and those where the test takes longer */
 	struct tw_judgement judged;

@@ -45,7 +45,6 @@ struct source {
 	const char *times[2];
 	double ns_per_unit;
 	const char *calls[2];
-	const char * not ; /* of this kind a row is not compared */
 };
 
 #define NS_PER_MS 1e6
@@ -77,13 +76,11 @@ static const struct source sources[TW_COMPARED_KINDS] = {
 	[TW_RANGE] = { { "range", "domain", "kind" },
 		       { TW_COL_GPU_TIME_MS, TW_COL_GPU_TIME_MS MEDIAN },
 		       NS_PER_MS,
-		       { "instances", "instances" MEDIAN },
-		       .not = "operation" },
+		       { "instances", "instances" MEDIAN } },
 	[TW_RANGE_EXPOSED] = { { "range", "domain", "kind" },
 			       { TW_COL_EXPOSED_COMMUNICATION_MS },
 			       NS_PER_MS,
-			       { NULL },
-			       .not = "operation" },
+			       { NULL } },
 };
 
 int64_t tw_compared_ns(double value, double ns_per_unit)
@@ -328,7 +325,9 @@ bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_pla
 	for (row = 0; row < trawl_table_rows(table); row++) {
 		int64_t ns = tw_compared_ns(tw_table_number(table, row, time), source->ns_per_unit);
 
-		if (source->not &&tw_table_text_is(table, row, keys[2], source->not ))
+		/* Ranges that are operators are compared as such. */
+		if ((kind == TW_RANGE || kind == TW_RANGE_EXPOSED) &&
+		    tw_table_text_is(table, row, keys[2], "operation"))
 			continue;
 		add_key(&key, source, table, row, keys);
 		/* Rows below a table, such as a sum without a name, are of no item. */
