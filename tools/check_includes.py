@@ -61,7 +61,7 @@ ALLOWED = {
                    "job/merge study/runs",
     "study/variance": "base text data analysis table findings render book job/set job/collectives job/tables "
                       "study/sweep",
-    "study/books": "base text os store analysis table book study/sweep",
+    "study/books": "base text os data store analysis table book study/sweep",
     "study/compare": "base text os data store analysis table render book nsys job/set job/match job/clocks "
                      "job/collectives job/tables study/sweep study/books",
     "study/report": "base text os data table render study/sweep study/variance study/books",

@@ -154,7 +154,8 @@ enum { STAGE, BEFORE, AFTER, STAGE_DIFFERENCE, OVERLAP, OVERLAP_AFTER, STAGE_VER
 
 static const struct trawl_column stage_columns[] = {
 	[STAGE] = TW_TEXT("stage", 20, "stage that launched the communication"),
-	[BEFORE] = NUMBER(TW_COL_BASELINE_MS, "ms", 3, 12, "exposed communication"),
+	[BEFORE] =
+		NUMBER(TW_COL_BASELINE_MS, "ms", 3, 12, "communication that no compute overlaps"),
 	[AFTER] = NUMBER(TW_COL_TEST_MS, "ms", 3, 12, "same for the test"),
 	[STAGE_DIFFERENCE] = NUMBER("diff. ms", "ms", 3, 12, "test - baseline"),
 	[OVERLAP] = NUMBER(TW_COL_BASELINE_OVERLAP, "%", 1, 10, "share overlapped"),

@@ -9,10 +9,14 @@
 #include <string.h>
 
 const char *const tw_split_names[TW_SPLIT_PARTS] = {
-	[TW_SPLIT_COMPUTING] = "computing",   [TW_SPLIT_WAITING] = "waiting",
-	[TW_SPLIT_TRANSFER] = "transfer",     [TW_SPLIT_COMMUNICATION] = "exposed communication",
-	[TW_SPLIT_COPIES] = "exposed copies", [TW_SPLIT_IDLE] = "idle",
-	[TW_SPLIT_OTHER] = "other work",      [TW_SPLIT_REST] = "unattributed",
+	[TW_SPLIT_COMPUTING] = "computing",
+	[TW_SPLIT_WAITING] = "waiting",
+	[TW_SPLIT_TRANSFER] = "transfer",
+	[TW_SPLIT_COMMUNICATION] = TW_LABEL_EXPOSED_COMMUNICATION,
+	[TW_SPLIT_COPIES] = TW_LABEL_EXPOSED_COPIES,
+	[TW_SPLIT_IDLE] = "idle",
+	[TW_SPLIT_OTHER] = "other work",
+	[TW_SPLIT_REST] = "unattributed",
 };
 
 /* A share of the mean of a side. */

@@ -195,9 +195,9 @@ static const struct trawl_column split[] = {
 	[SPLIT_BASELINE] = DIFFERENCE_OF(TW_COL_BASELINE_MS,
 					 "mean over the ranks of both sides, and configurations"),
 	[SPLIT_TEST] = DIFFERENCE_OF(TW_COL_TEST_MS, "same for the test"),
-	[SPLIT_DIFFERENCE] = DIFFERENCE_OF(
-		TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is faster; rows add up to that "
-				      "of total"),
+	[SPLIT_DIFFERENCE] = DIFFERENCE_OF(TW_COL_DIFFERENCE_MS,
+					   "test - baseline: below 0 is faster; those of the parts "
+					   "add up to the total's"),
 	[SPLIT_OF_TOTAL] =
 		TW_PERCENT_2(TW_COL_CHANGE_OF_TOTAL, 10, "difference / total of the baseline"),
 };
