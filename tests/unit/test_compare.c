@@ -8,6 +8,7 @@
 
 #include "study/compare/per_rank.h"
 #include "study/compare/answer.h"
+#include "study/compare/comparison.h"
 #include "edges.h"
 #include "failing.h"
 #include "typed.h"
@@ -1242,6 +1243,32 @@ static void collectives_need_a_sheet_of_each_side(void **state)
 
 /* ---- memory */
 
+/* The same pair twice: rows of both, the baseline once. */
+static int stack_all(const struct tw_samples *s, struct trawl_table *const *tables)
+{
+	struct tw_pair pairs[2] = { { .labels = { "a", "b" } }, { .labels = { "a", "c" } } };
+	size_t i, k;
+	int status = 0;
+
+	for (i = 0; i < TW_COMPARE_TABLES && !status; i++) {
+		struct trawl_table *stacked;
+		size_t rows = tables[i] ? trawl_table_rows(tables[i]) : 0;
+
+		for (k = 0; k < 2; k++) {
+			pairs[k].samples = *s;
+			pairs[k].tables[i] = tables[i];
+		}
+		stacked = tw_stack_tables(pairs, 2, (enum tw_compare_table)i, &status);
+		if (stacked)
+			assert_int_equal(trawl_table_rows(stacked),
+					 i == TW_COMPARISON_SUMMARY ? 3 : 2 * rows);
+		if (stacked && rows && i != TW_COMPARISON_SUMMARY)
+			assert_true(tw_table_text_is(stacked, rows, 0, "c"));
+		trawl_table_free(stacked);
+	}
+	return status;
+}
+
 static int whole_run(const struct trawl_allocator *a, const struct trawl_table *sheet)
 {
 	static const char *const labels[2] = { "a", "b" };
@@ -1274,6 +1301,8 @@ static int whole_run(const struct trawl_allocator *a, const struct trawl_table *
 		status = tw_changes_make(&c, &s, &err);
 	if (!status)
 		status = tw_compare_tables(&c, sides, tables, &err);
+	if (!status)
+		status = stack_all(&s, tables);
 	if (!status)
 		status = tw_single_tables(&c, single, more, &err);
 	if (!status) {
