@@ -210,12 +210,17 @@ class Verdicts(Compare):
         self.assertIn("New straggler in b", page)
         self.assertIn("Breakdown of the Difference", page)
         text = self.said(b, a)
-        self.assertIn("No straggler any more in a; it was one in b: rank 2 is the straggler", text)
+        self.assertIn("No straggler any more in a; in b: rank 2 is the straggler", text)
         # Another one, as long.
         text = self.said(b, self.waiting("c", [160, 100, 100, 100, 100]))
         self.assertIn("New straggler in c: rank 0 is the straggler", text)
-        self.assertIn("; it was another one in b: rank 2", text)
+        self.assertIn("; in b it was rank 2.", text)
         self.assertNotIn("traggler in b", self.said(b, b))
+        # In each run some rank is last: what the others wait must have changed by 1 % of the total.
+        long = self.waiting("e", [1000] * 5)
+        for late, there in ((1013.13, True), (1013.12, False)):
+            text = self.said(long, self.waiting(f"d{there}", [1000, 1000, late, 1000, 1000]))
+            self.assertEqual("New straggler" in text, there, text)
         # What the verdict of a job says is in its reports too.
         for name in "ab":
             out = self.tmp / f"reports_{name}"

@@ -384,7 +384,46 @@ static void say_ranks(const struct tw_changes *changes, struct tw_answer *answer
 	tw_free(a, odd, ranks->odd * sizeof(*odd));
 }
 
-/* Stragglers that one side alone has, by the verdict on its job. */
+/* Whether a rank is in a list such as "3, 5". */
+static bool is_listed(const char *ranks, int64_t rank)
+{
+	while (*ranks) {
+		char *end;
+
+		if (strtoll(ranks, &end, 10) == rank)
+			return true;
+		ranks = end + strspn(end, ", ");
+	}
+	return false;
+}
+
+/*
+ * What ranks wait more for these, in the mean; where that is not known, what communication takes
+ * more.  By chance another rank is the last one in each run: that is no news.
+ */
+static bool waits_apart(const struct tw_split *split, const char *ranks, bool more)
+{
+	double apart = tw_split_difference(split, TW_SPLIT_COMMUNICATION);
+	size_t i;
+
+	for (i = 0; i < split->count; i++)
+		if (split->rows[i].part == TW_SPLIT_WAITING &&
+		    is_listed(ranks, split->rows[i].rank))
+			apart += split->rows[i].ns[1] - split->rows[i].ns[0];
+	return (more ? apart : -apart) * 100 >=
+	       split->total_ns[0] * TW_LIMIT_RANK_APART_TOTAL_PERCENT;
+}
+
+/* Whether the stragglers of a configuration, by the verdicts on both jobs, are others than before. */
+static bool has_other_stragglers(const struct tw_changes *changes, const struct tw_sample_config *c)
+{
+	bool now = c->stragglers[1] && c->stragglers[1][0];
+
+	return c->stragglers[0] && c->stragglers[1] &&
+	       strcmp(c->stragglers[0], c->stragglers[1]) != 0 &&
+	       waits_apart(&changes->split, c->stragglers[now], now);
+}
+
 static void say_stragglers(const struct tw_changes *changes, const char *const labels[2],
 			   struct tw_answer *answer)
 {
@@ -392,31 +431,28 @@ static void say_stragglers(const struct tw_changes *changes, const char *const l
 	const struct tw_sample_config *first = NULL;
 	struct tw_str *out;
 	size_t more = 0, i;
+	bool now;
 
 	for (i = 0; i < s->config_count; i++) {
-		const struct tw_sample_config *c = &s->configs[i];
-
-		if (!c->stragglers[0] || !c->stragglers[1] ||
-		    !strcmp(c->stragglers[0], c->stragglers[1]))
+		if (!has_other_stragglers(changes, &s->configs[i]))
 			continue;
 		more += first != NULL;
-		first = first ? first : c;
+		first = first ? first : &s->configs[i];
 	}
 	if (!first)
 		return;
 	out = next_line(answer);
-	if (first->stragglers[1][0])
-		tw_str_addf(out, "New straggler in %s", labels[1]);
-	else
-		tw_str_addf(out, "No straggler any more in %s", labels[1]);
+	now = first->stragglers[1][0];
+	tw_str_addf(out, "%s in %s", now ? "New straggler" : "No straggler any more", labels[1]);
 	if (changes->common > 1)
 		tw_str_addf(out, ", %s", first->name);
-	if (first->stragglers[1][0])
+	if (now)
 		tw_str_addf(out, ": %s", first->because[1]);
-	if (first->stragglers[0][0])
-		tw_str_addf(out, "%s in %s: %s",
-			    first->stragglers[1][0] ? "; it was another one" : "; it was one",
-			    labels[0], first->because[0]);
+	if (now && first->stragglers[0][0])
+		tw_str_addf(out, "; in %s it was rank%s %s", labels[0],
+			    strchr(first->stragglers[0], ',') ? "s" : "", first->stragglers[0]);
+	else if (!now)
+		tw_str_addf(out, "; in %s: %s", labels[0], first->because[0]);
 	tw_str_add_char(out, '.');
 	if (more)
 		tw_str_addf(out, " So in %zu more configuration%s.", more, more == 1 ? "" : "s");
