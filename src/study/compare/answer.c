@@ -1,6 +1,5 @@
 #include "study/compare/answer.h"
 
-#include "base/alloc.h"
 #include "data/limits.h"
 #include "render/width.h"
 
@@ -26,7 +25,7 @@ void tw_add_ms(struct tw_str *out, double ns)
 }
 
 /* Without its sign. */
-static void add_percent(struct tw_str *out, double percent)
+void tw_add_percent(struct tw_str *out, double percent)
 {
 	double size = fabs(percent);
 
@@ -202,7 +201,7 @@ void tw_change_why(const struct tw_change *c, struct tw_str *out)
 
 /* ---- the answer */
 
-static struct tw_str *next_line(struct tw_answer *answer)
+struct tw_str *tw_answer_line(struct tw_answer *answer)
 {
 	return &answer->lines[answer->count++];
 }
@@ -231,7 +230,7 @@ static void add_slower(struct tw_str *out, const struct tw_change *c, const char
 	}
 	tw_str_add_cstr(out, " is ");
 	if (ns[0] > 0) {
-		add_percent(out, faster);
+		tw_add_percent(out, faster);
 		tw_str_add_char(out, ' ');
 	}
 	tw_str_addf(out, "%s%s%s%s", ns[1] > ns[0] ? "slower" : "faster",
@@ -241,7 +240,7 @@ static void add_slower(struct tw_str *out, const struct tw_change *c, const char
 static void say_total(const struct tw_changes *changes, const struct tw_change *total,
 		      const char *const labels[2], struct tw_answer *answer)
 {
-	struct tw_str *out = next_line(answer);
+	struct tw_str *out = tw_answer_line(answer);
 
 	if (total->judged.verdict == TW_SAME) {
 		tw_str_addf(out, "%s and %s take the same time", labels[1], labels[0]);
@@ -270,194 +269,6 @@ static double apart_of(const struct tw_change *c)
 	return to - from;
 }
 
-/* ---- stragglers */
-
-static int compare_apart(const void *a, const void *b)
-{
-	const struct tw_rank_change *x = *(const struct tw_rank_change *const *)a;
-	const struct tw_rank_change *y = *(const struct tw_rank_change *const *)b;
-
-	if (fabs(x->apart_ns) > fabs(y->apart_ns) || fabs(x->apart_ns) < fabs(y->apart_ns))
-		return fabs(x->apart_ns) > fabs(y->apart_ns) ? -1 : 1;
-	return x->config != y->config ? (x->config < y->config ? -1 : 1) :
-	       x->rank != y->rank     ? (x->rank < y->rank ? -1 : 1) :
-					0;
-}
-
-static void add_rank(struct tw_str *out, const struct tw_rank_change *c, bool first)
-{
-	double longer = (c->ratio - 1) * 100;
-
-	tw_str_addf(out, "%s %lld computes ", first ? "ank" : ", rank", (long long)c->rank);
-	if (fabs(longer) < TW_LIMIT_SAME_BELOW_PERCENT) {
-		tw_str_add_cstr(out, "as long as before");
-	} else {
-		add_percent(out, longer);
-		tw_str_add_cstr(out, longer > 0 ? " longer" : " less");
-	}
-	tw_str_add_cstr(out, " (");
-	tw_add_ms(out, (double)c->ns[0]);
-	tw_str_add_cstr(out, " -> ");
-	tw_add_ms(out, (double)c->ns[1]);
-	tw_str_add_char(out, ')');
-}
-
-/* Whether the exposed communication is waiting for a rank. */
-static void add_waiting(struct tw_str *out, const struct tw_changes *changes,
-			const struct tw_rank_change *c)
-{
-	const struct tw_change_list *list = changes->common > 1 ? &changes->each[TW_TIMELINE_PART] :
-								  &changes->all[TW_TIMELINE_PART];
-	double apart = 0;
-	size_t i;
-
-	for (i = 0; i < list->count; i++)
-		if ((changes->common < 2 || list->items[i].config == c->config) &&
-		    !strcmp(name_of(changes, &list->items[i]), "exposed_comm_time"))
-			apart = list->items[i].ns[1] - list->items[i].ns[0];
-	if (!(apart * c->apart_ns > 0))
-		return;
-	tw_str_addf(out, ": they wait %s for it", c->more ? "longer" : "less");
-	if (fabs(c->apart_ns) * 2 < fabs(apart))
-		return;
-	tw_str_addf(out, ", which is most of the %s exposed communication (%c",
-		    c->more ? "longer" : "shorter", apart > 0 ? '+' : '-');
-	tw_add_ms(out, apart);
-	tw_str_add_char(out, ')');
-}
-
-/* Outliers of the configuration with the largest one. */
-static void add_odd_ranks(struct tw_str *out, const struct tw_changes *changes,
-			  const struct tw_rank_change *const *odd, size_t count)
-{
-	const struct tw_rank_change *first = odd[0];
-	size_t named = 0, here = 0, i;
-
-	if (changes->common > 1)
-		tw_str_addf(out, "In %s r", changes->samples->configs[first->config].name);
-	else
-		tw_str_add_char(out, 'R');
-	for (i = 0; i < count; i++) {
-		if (odd[i]->config != first->config)
-			continue;
-		if (named < MAX_NAMED) {
-			add_rank(out, odd[i], !named);
-			named++;
-		}
-		here++;
-	}
-	if (here > named)
-		tw_str_addf(out, " and %zu more", here - named);
-	if (fabs(first->others_ns) * 100 < (double)first->ns[0] * TW_LIMIT_SAME_BELOW_PERCENT) {
-		tw_str_add_cstr(out, ", the others as long as before");
-	} else {
-		tw_str_addf(out, ", the others %c", first->others_ns > 0 ? '+' : '-');
-		tw_add_ms(out, first->others_ns);
-		tw_str_add_cstr(out, " (median)");
-	}
-	add_waiting(out, changes, first);
-	tw_str_add_char(out, '.');
-	if (count > here)
-		tw_str_addf(out, " Other configurations have %zu more outlier rank%s.",
-			    count - here, count - here == 1 ? "" : "s");
-}
-
-static void say_ranks(const struct tw_changes *changes, struct tw_answer *answer)
-{
-	const struct trawl_allocator *a = changes->samples->allocator;
-	const struct tw_rank_changes *ranks = &changes->ranks;
-	const struct tw_rank_change **odd;
-	size_t count = 0, i;
-
-	if (!ranks->odd)
-		return;
-	odd = tw_alloc_array(a, ranks->odd, sizeof(*odd));
-	for (i = 0; odd && i < ranks->count; i++)
-		if (ranks->items[i].more || ranks->items[i].less)
-			odd[count++] = &ranks->items[i];
-	if (odd) {
-		qsort(odd, count, sizeof(*odd), compare_apart);
-		add_odd_ranks(next_line(answer), changes, odd, count);
-	} else {
-		next_line(answer)->failed = true;
-	}
-	tw_free(a, odd, ranks->odd * sizeof(*odd));
-}
-
-/* Whether a rank is in a list such as "3, 5". */
-static bool is_listed(const char *ranks, int64_t rank)
-{
-	while (*ranks) {
-		char *end;
-
-		if (strtoll(ranks, &end, 10) == rank)
-			return true;
-		ranks = end + strspn(end, ", ");
-	}
-	return false;
-}
-
-/*
- * What ranks wait more for these, in the mean; where that is not known, what communication takes
- * more.  By chance another rank is the last one in each run: that is no news.
- */
-static bool waits_apart(const struct tw_split *split, const char *ranks, bool more)
-{
-	double apart = tw_split_difference(split, TW_SPLIT_COMMUNICATION);
-	size_t i;
-
-	for (i = 0; i < split->count; i++)
-		if (split->rows[i].part == TW_SPLIT_WAITING &&
-		    is_listed(ranks, split->rows[i].rank))
-			apart += split->rows[i].ns[1] - split->rows[i].ns[0];
-	return (more ? apart : -apart) * 100 >=
-	       split->total_ns[0] * TW_LIMIT_RANK_APART_TOTAL_PERCENT;
-}
-
-/* Whether the stragglers of a configuration, by the verdicts on both jobs, are others than before. */
-static bool has_other_stragglers(const struct tw_changes *changes, const struct tw_sample_config *c)
-{
-	bool now = c->stragglers[1] && c->stragglers[1][0];
-
-	return c->stragglers[0] && c->stragglers[1] &&
-	       strcmp(c->stragglers[0], c->stragglers[1]) != 0 &&
-	       waits_apart(&changes->split, c->stragglers[now], now);
-}
-
-static void say_stragglers(const struct tw_changes *changes, const char *const labels[2],
-			   struct tw_answer *answer)
-{
-	const struct tw_samples *s = changes->samples;
-	const struct tw_sample_config *first = NULL;
-	struct tw_str *out;
-	size_t more = 0, i;
-	bool now;
-
-	for (i = 0; i < s->config_count; i++) {
-		if (!has_other_stragglers(changes, &s->configs[i]))
-			continue;
-		more += first != NULL;
-		first = first ? first : &s->configs[i];
-	}
-	if (!first)
-		return;
-	out = next_line(answer);
-	now = first->stragglers[1][0];
-	tw_str_addf(out, "%s in %s", now ? "New straggler" : "No straggler any more", labels[1]);
-	if (changes->common > 1)
-		tw_str_addf(out, ", %s", first->name);
-	if (now)
-		tw_str_addf(out, ": %s", first->because[1]);
-	if (now && first->stragglers[0][0])
-		tw_str_addf(out, "; in %s it was rank%s %s", labels[0],
-			    strchr(first->stragglers[0], ',') ? "s" : "", first->stragglers[0]);
-	else if (!now)
-		tw_str_addf(out, "; in %s: %s", labels[0], first->because[0]);
-	tw_str_add_char(out, '.');
-	if (more)
-		tw_str_addf(out, " So in %zu more configuration%s.", more, more == 1 ? "" : "s");
-}
-
 /* Why a part has no verdict, in brackets. */
 static void add_doubt(struct tw_str *out, const struct tw_change *c)
 {
@@ -469,7 +280,7 @@ static void add_doubt(struct tw_str *out, const struct tw_change *c)
 		tw_str_addf(out, " (below %g %% of the total)", BELOW_TOTAL_PERCENT);
 }
 
-static void add_signed(struct tw_str *out, double ns)
+void tw_add_signed(struct tw_str *out, double ns)
 {
 	tw_str_add_char(out, ns < 0 ? '-' : '+');
 	tw_add_ms(out, ns);
@@ -545,10 +356,10 @@ static void add_part(struct tw_str *out, const struct tw_changes *changes, const
 	if (most && all)
 		tw_str_addf(out, "%s %lld", told[p->part].rank, (long long)most->rank);
 	tw_str_add_char(out, ' ');
-	add_signed(out, p->apart_ns);
+	tw_add_signed(out, p->apart_ns);
 	if (most && !all) {
 		tw_str_addf(out, " (rank %lld: ", (long long)most->rank);
-		add_signed(out, most->ns[1] - most->ns[0]);
+		tw_add_signed(out, most->ns[1] - most->ns[0]);
 		tw_str_add_char(out, ')');
 	}
 	/* The noise of the ranks is no doubt about one that stands out of it. */
@@ -569,12 +380,12 @@ static void say_parts(const struct tw_changes *changes, const struct tw_change *
 
 	if (!count || (same && !has_moved(changes)))
 		return;
-	out = next_line(answer);
+	out = tw_answer_line(answer);
 	if (same) {
 		tw_str_add_cstr(out, "Changed parts");
 	} else {
 		tw_str_add_cstr(out, "Breakdown of ");
-		add_signed(out, split->total_ns[1] - split->total_ns[0]);
+		tw_add_signed(out, split->total_ns[1] - split->total_ns[0]);
 	}
 	if (split->ranks > 1)
 		tw_str_addf(out, " (mean over %zu ranks)", split->ranks);
@@ -584,7 +395,7 @@ static void say_parts(const struct tw_changes *changes, const struct tw_change *
 	}
 	if (fabs(rest) * 100 >= fabs(parts[0].apart_ns) * TW_LIMIT_REST_PERCENT) {
 		tw_str_add_cstr(out, "; ");
-		add_signed(out, rest);
+		tw_add_signed(out, rest);
 		tw_str_add_cstr(out, " unattributed");
 	}
 	tw_str_add_char(out, '.');
@@ -616,7 +427,7 @@ static size_t add_moved(struct tw_str *out, const struct tw_changes *changes,
 				tw_str_add_cstr(out, ", ");
 			add_name(out, changes, list, c);
 			tw_str_add_cstr(out, " (");
-			add_signed(out, apart_of(c));
+			tw_add_signed(out, apart_of(c));
 			tw_str_add_char(out, ')');
 		}
 		if (n > MAX_NAMED)
@@ -630,7 +441,7 @@ static size_t add_moved(struct tw_str *out, const struct tw_changes *changes,
 
 static void say_moved(const struct tw_changes *changes, struct tw_answer *answer)
 {
-	struct tw_str *out = next_line(answer);
+	struct tw_str *out = tw_answer_line(answer);
 	size_t worse, better;
 
 	if (!changes->all[TW_OPERATION].count && !changes->all[TW_KERNEL].count) {
@@ -639,7 +450,7 @@ static void say_moved(const struct tw_changes *changes, struct tw_answer *answer
 	}
 	worse = add_moved(out, changes, TW_WORSE, "Slower: ");
 	if (worse)
-		out = next_line(answer);
+		out = tw_answer_line(answer);
 	better = add_moved(out, changes, TW_BETTER, "Faster: ");
 	if (!worse && better)
 		tw_str_add_cstr(out, " No operator or kernel is slower beyond noise.");
@@ -653,7 +464,7 @@ static void say_moved(const struct tw_changes *changes, struct tw_answer *answer
 static void say_stages(const struct tw_changes *changes, struct tw_answer *answer)
 {
 	const struct tw_change_list *list = &changes->all[TW_STAGE];
-	struct tw_str *out = next_line(answer);
+	struct tw_str *out = tw_answer_line(answer);
 	size_t n = 0, i;
 
 	for (i = 0; i < list->count; i++) {
@@ -665,7 +476,7 @@ static void say_stages(const struct tw_changes *changes, struct tw_answer *answe
 		tw_str_add_cstr(out, n == 1 ? "Exposed communication by stage: " : ", ");
 		add_name(out, changes, list, c);
 		tw_str_add_char(out, ' ');
-		add_signed(out, apart_of(c));
+		tw_add_signed(out, apart_of(c));
 		tw_str_add_cstr(out, " (overlap ");
 		tw_str_add_real_fixed(out, tw_stage_overlap(changes, c, 0), 1);
 		tw_str_add_cstr(out, " % -> ");
@@ -706,7 +517,7 @@ static void say_one_sided(const struct tw_changes *changes, const char *const la
 	}
 	if (!counts[0] && !counts[1])
 		return;
-	out = next_line(answer);
+	out = tw_answer_line(answer);
 	tw_str_add_cstr(out, "Kernels on one side only: ");
 	add_count(out, counts[1], labels[1], ns[1]);
 	tw_str_add_cstr(out, counts[0] && counts[1] ? ", " : "");
@@ -762,7 +573,7 @@ static void say_uneven(const struct tw_changes *changes, const char *const label
 		       struct tw_answer *answer)
 {
 	if (changes->uneven.count)
-		tw_compare_uneven(changes, labels, next_line(answer));
+		tw_compare_uneven(changes, labels, tw_answer_line(answer));
 }
 
 /* Different numbers of calls are different work: times per call are comparable. */
@@ -784,7 +595,7 @@ static void say_work(const struct tw_changes *changes, const char *const labels[
 	if (changes->uneven.count || !(calls[0] > 0) ||
 	    fabs(calls[1] / calls[0] - 1) * 100 <= TW_LIMIT_SAME_WORK_PERCENT)
 		return;
-	out = next_line(answer);
+	out = tw_answer_line(answer);
 	tw_str_addf(out, "The work differs: %s ran the common kernels ", labels[1]);
 	tw_str_add_real_fixed(out, calls[1] / calls[0], 2);
 	tw_str_addf(out, " times as often as %s: compare times per call.", labels[0]);
@@ -807,7 +618,7 @@ static void say_best(const struct tw_changes *changes, const char *const labels[
 
 	if (changes->totals.count < 2 || a == SIZE_MAX || b == SIZE_MAX)
 		return;
-	out = next_line(answer);
+	out = tw_answer_line(answer);
 	tw_str_addf(out, "Best configuration of %s: %s (", labels[0],
 		    config_of(changes->samples, a, 0));
 	tw_add_ms(out, items[a].ns[0]);
@@ -816,7 +627,7 @@ static void say_best(const struct tw_changes *changes, const char *const labels[
 	apart = (1 - items[b].ns[1] / items[a].ns[0]) * 100;
 	if (fabs(apart) >= TW_LIMIT_SAME_BELOW_PERCENT) {
 		tw_str_add_cstr(out, "; ");
-		add_percent(out, apart);
+		tw_add_percent(out, apart);
 		tw_str_addf(out, " %s than the best of %s", apart > 0 ? "less" : "more", labels[0]);
 	}
 	tw_str_add_cstr(out, ").");
@@ -834,11 +645,11 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 	say_uneven(changes, labels, answer);
 	if (total) {
 		say_total(changes, total, labels, answer);
-		say_stragglers(changes, labels, answer);
-		say_ranks(changes, answer);
+		tw_say_stragglers(changes, labels, answer);
+		tw_say_ranks(changes, answer);
 		say_parts(changes, total, answer);
 	} else {
-		tw_str_addf(next_line(answer),
+		tw_str_addf(tw_answer_line(answer),
 			    changes->common ? "Total time is missing in %s or %s." :
 					      "%s and %s have no configuration in common.",
 			    labels[0], labels[1]);
