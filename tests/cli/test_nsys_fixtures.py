@@ -173,6 +173,15 @@ class Fixtures(Case):
         self.assertIn("has no nvtx_ranges: NVTX ranges not compared", done.err)
         self.assertIn("has no overlap: stages not compared", done.err)
 
+    def test_the_summary_begins_with_each_device(self):
+        """What all do together hides what one does."""
+        path = self.tmp / "a.sqlite"
+        make(path, "--ranks", "4")
+        text = trawl("report", path, "-o", self.tmp / "out", "--no-xlsx").out
+        self.assertIn("GPU time by device", text)
+        self.assertLess(text.index("GPU time by device"), text.index("all devices combined"))
+        self.assertLess(text.index("all devices combined"), text.index("top "))
+
     def test_setup_and_windows(self):
         path = self.tmp / "a.sqlite"
         truth = make(path)
