@@ -64,8 +64,10 @@ ALLOWED = {
                    "job/merge study/runs",
     "study/variance": "base text data analysis table findings render book job/set job/collectives job/tables "
                       "study/sweep",
-    "study/compare": "base text os data store analysis table render book job/set job/tables study/sweep",
-    "study/report": "base text os data table render study/sweep study/variance study/compare",
+    "study/books": "base text os data store analysis table book study/sweep",
+    "study/compare": "base text os data store analysis table render book nsys job/set job/match job/clocks "
+                     "job/collectives job/tables study/sweep study/books",
+    "study/report": "base text os data table render study/sweep study/variance study/books",
     "cli": None,  # all
 }
 ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}

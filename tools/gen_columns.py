@@ -244,7 +244,8 @@ COMPARE = """
 
 `trawl compare` prints these tables with `--format csv`, `json` or `markdown` and puts them into its
 workbook; the page shows the main columns. Tables by configuration exist if both sides have several
-configurations. After them the workbook has the sheets of two runs of several ranks
+configurations. Of more than two sides all but `comparison_summary` have a first column `test`, the
+label of the side that is compared with the baseline. After them the workbook has the sheets of two runs of several ranks
 (`Summary_Dashboard`, `GPU_Summary_Cmp`, `GPU_ByRank_Cmp`, `NCCL_ImplicitSyncCmp`, `NCCL_LongCmp`)
 or of two reports, which its sheet `about` explains.
 """

@@ -53,8 +53,8 @@ GROUPS = {
               r"unit/test_(match|clocks|ranks_tables|job|pack|sums|deviations.*|communication|median"
               r"|reports|no_memory|verdict|lateness)$|cli/test_(collectives|report_ranks|merged_ranks|merge|mpi|who"
               r"|twice)$|reference/test_ranks$"),
-    "compare": (["src/study/compare"],
-                r"unit/test_(public_)?compare.*|cli/test_(compare.*|books|sweep)$|property/test_compare$"
+    "compare": (["src/study/compare", "src/study/books"],
+                r"unit/test_(public_)?compare.*|cli/test_(compare.*|books|sweep)$|property/test_(compare|exposed_waits)$"
                 r"|reference/test_compare.*"),
     "sweep": (["src/study/sweep", "src/study/runs", "src/study/variance"],
               r"unit/test_(sweep.*|variance)$|cli/test_sweep(_aggregate|_plots|_run|_tools|_variance)?$"

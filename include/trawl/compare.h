@@ -1,5 +1,5 @@
 /*
- * Two sweeps, reports or traces side by side: what got faster, what slower, and what is noise.
+ * Sweeps, reports or traces side by side: what got faster, what slower, and what is noise.
  *
  *	trawl_compare(&c, (const char *[]){ "before", "after" }, 2, NULL, &err);
  *	for (i = 0; i < trawl_comparison_lines(c); i++)
@@ -26,11 +26,15 @@ enum trawl_compared_sheets {
 	TRAWL_COMPARE_EVERYTHING = 31,
 };
 
+/* The most sides of a comparison. */
+#define TRAWL_COMPARE_MOST_SIDES 16
+
 struct trawl_compare_options {
 	const struct trawl_report_options *report; /* of traces; NULL: the defaults */
 	unsigned threads;			   /* 0: one a core */
-	int64_t max_memory;    /* bytes for traces held at once; 0: half of the machine's */
-	const char *labels[2]; /* what the sides are called; NULL: by their directories */
+	int64_t max_memory; /* bytes for traces held at once; 0: half of the machine's */
+	/* What the sides are called; NULL: by their directories. */
+	const char *labels[TRAWL_COMPARE_MOST_SIDES];
 	struct trawl_sweep_filter filter;
 	/* Refuse sweeps that have no configuration in common, as a gate needs one: TRAWL_ENODATA. */
 	bool in_common;
@@ -53,24 +57,27 @@ struct trawl_comparison;
 TRAWL_API void trawl_compare_options_init(struct trawl_compare_options *options);
 
 /*
- * Compares the second of two paths with the first, the baseline.  Each is a sweep, a report
- * (a workbook, a directory of CSV files), a trace, or the traces of one job.  Up to 16 single
- * reports or traces may be given for a workbook alone: there are no tables and lines then.
- * TRAWL_EIO when a path is not there, TRAWL_ENODATA when there is nothing that both have.
+ * Compares each of the paths after the first with the first, the baseline.  Each is a sweep, a report
+ * (a workbook, a directory of CSV files), a trace, or the traces of one job.  Of more than two sides
+ * tables have a first column `test`, the label of the side that is compared (the summary, with a row
+ * a side, has none); what has nothing in common with the baseline is skipped.  TRAWL_EIO when a path
+ * is not there, TRAWL_ENODATA when there is nothing to compare.
  */
 TRAWL_API int trawl_compare(struct trawl_comparison **out, const char *const *paths, size_t count,
 			    const struct trawl_compare_options *options,
 			    struct trawl_error *err) TRAWL_MUST_CHECK;
 TRAWL_API void trawl_comparison_free(struct trawl_comparison *comparison);
 
-/* Whether nothing is skipped, and the sides have a configuration in common. */
+/* Whether nothing is skipped, and all sides have a configuration in common with the baseline. */
 TRAWL_API bool trawl_comparison_is_whole(const struct trawl_comparison *comparison);
 
 /* What a side is called. */
 TRAWL_API const char *trawl_comparison_label(const struct trawl_comparison *comparison,
 					     size_t side);
 
-/* The answer in sentences: which side is faster by how much, what made it so, what got worse. */
+/*
+ * The answer in sentences, side by side: which is faster by how much, what made it so, what got worse.
+ */
 TRAWL_API size_t trawl_comparison_lines(const struct trawl_comparison *comparison);
 TRAWL_API const char *trawl_comparison_line(const struct trawl_comparison *comparison,
 					    size_t index);
@@ -84,15 +91,16 @@ TRAWL_API const struct trawl_table *trawl_comparison_find(const struct trawl_com
 							  const char *name);
 
 /*
- * Why times cannot be compared: the sides do not show the same number of steps.  NULL: they do, as
+ * Why times cannot be compared: a side does not show as many steps as the baseline.  NULL: all do, as
  * far as it is known.
  */
 TRAWL_API const char *trawl_comparison_uneven(const struct trawl_comparison *comparison);
 
 /*
  * A gate: how much got worse by more than `percent` (the total time over all and of each
- * configuration, and items of 1 % of it), each a line to `note`.  *total (may be NULL): whether
- * both sides have a total time, which else was not looked at.
+ * configuration, and items of 1 % of it), each a line to `note`.  Sides that do not
+ * show as many steps as the baseline are left out.  *total (may be NULL): whether all others have a
+ * total time, which else was not looked at.
  */
 TRAWL_API size_t trawl_comparison_gate(const struct trawl_comparison *comparison, double percent,
 				       void (*note)(void *context, const char *line),

@@ -140,6 +140,10 @@ void tw_describe_step_work(const struct tw_steps *steps, struct tw_str *out);
 /* A stretch of the total in which nothing is busy, on the clock of the view. */
 typedef void tw_visit_gap(void *context, int64_t from_ns, int64_t to_ns);
 
+/* Adds what makes exposed_communication_ns, on the clock of the view, to an empty set. */
+int tw_timeline_exposed(const struct tw_derived *derived, bool linked_only,
+			struct tw_intervals *exposed) TRAWL_MUST_CHECK;
+
 /* The gaps that make idle_ns of all GPU events, or of those with a recorded launch, in order. */
 int tw_timeline_gaps(const struct tw_derived *derived, bool linked_only, tw_visit_gap *visit,
 		     void *context) TRAWL_MUST_CHECK;

@@ -227,7 +227,16 @@ static void add_streams(struct trawl_table *table, const struct sums *s)
 	tw_nsys_set_sum(table, row, 7, s->barrier_ns);
 }
 
-/* The least hidden first; without any time after those, what is in no group last. */
+static bool is_compute_stream(const struct sums *s)
+{
+	return s->key.text && s->key.text_len == strlen(TW_NSYS_COMPUTE_STREAM) &&
+	       !memcmp(s->key.text, TW_NSYS_COMPUTE_STREAM, s->key.text_len);
+}
+
+/*
+ * The least hidden first; without any time after those; then what is of no stage but of streams that
+ * compute, and what is in no group last.
+ */
 static int compare_overlaps(const void *a, const void *b)
 {
 	const struct sums *x = a, *y = b;
@@ -235,6 +244,8 @@ static int compare_overlaps(const void *a, const void *b)
 
 	if (x->key.state != y->key.state)
 		return compare_cells(&x->key, &y->key);
+	if (is_compute_stream(x) != is_compute_stream(y))
+		return is_compute_stream(x) ? 1 : -1;
 	if (isnan(p) || isnan(q))
 		return isnan(p) == isnan(q) ? compare_cells(&x->key, &y->key) : isnan(p) - isnan(q);
 	return p != q ? (p < q ? -1 : 1) : compare_cells(&x->key, &y->key);

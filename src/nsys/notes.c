@@ -126,12 +126,35 @@ void tw_nsys_window_notes(const struct tw_nsys_capture *c, bool rules_alone,
 				  groups - GROUPS);
 }
 
-/* Older exports have tables of what was not captured, too, without rows. */
-static bool has_rows(const struct tw_nsys_capture *c, const char *table)
-{
-	int64_t first, last;
+enum held { NOT_CAPTURED, HELD, DAMAGED };
 
-	return tw_database_rowids(c->source->database, table, &first, &last);
+/*
+ * What an export holds of a table.  Older ones have tables of what was not captured, too, without
+ * rows; one that cannot be read is something else.
+ */
+static enum held held_of(const struct tw_nsys_capture *c, const char *table)
+{
+	struct trawl_error err;
+	int64_t first, last;
+	int rows = tw_database_range(c->source->database, table, &first, &last, &err);
+	size_t i;
+
+	for (i = 0; i < TW_NSYS_TOLD && c->source->told[i].table; i++)
+		if (!strcmp(c->source->told[i].table, table) && c->source->told[i].damage)
+			return DAMAGED;
+	return rows < 0 ? DAMAGED : rows ? HELD : NOT_CAPTURED;
+}
+
+static void note_table(const struct tw_nsys_capture *c, const char *name, const char *what,
+		       struct trawl_table *table)
+{
+	enum held held = held_of(c, name);
+
+	if (held == NOT_CAPTURED)
+		tw_table_add_note(table, "no %s in the export: %s not captured", name, what);
+	else if (held == DAMAGED)
+		tw_table_add_note(table, "%s is damaged: %s are missing, how many is unknown", name,
+				  what);
 }
 
 void tw_nsys_capture_notes(const struct tw_nsys_capture *c, struct trawl_table *table)
@@ -139,11 +162,17 @@ void tw_nsys_capture_notes(const struct tw_nsys_capture *c, struct trawl_table *
 	tw_table_add_note(table, "%s", c->chosen);
 	note_ranks(c, table);
 	note_others(c, table);
-	if (!has_rows(c, TW_NSYS_RANGES))
-		tw_table_add_note(table, "no NVTX_EVENTS in the export: NVTX ranges not captured");
-	if (!has_rows(c, TW_NSYS_KERNELS))
-		tw_table_add_note(table, "no CUPTI_ACTIVITY_KIND_KERNEL in the export: kernels "
-					 "not captured");
+	note_table(c, TW_NSYS_RANGES, "NVTX ranges", table);
+	note_table(c, TW_NSYS_KERNELS, "kernels", table);
+}
+
+static const char *why_no_launch(const struct tw_nsys_capture *c)
+{
+	static const char *const words[] = { [NOT_CAPTURED] = " (API calls not captured)",
+					     [HELD] = "",
+					     [DAMAGED] = " (table of API calls damaged)" };
+
+	return words[held_of(c, TW_NSYS_CALLS)];
 }
 
 void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, struct trawl_table *table)
@@ -177,7 +206,7 @@ void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, struct trawl_table *t
 			"communication without a matching launch, assigned by its start: %llu "
 			"kernel%s%s",
 			(unsigned long long)without_launch, without_launch == 1 ? "" : "s",
-			has_rows(c, TW_NSYS_CALLS) ? "" : " (API calls not captured)");
+			why_no_launch(c));
 	if (k->again)
 		tw_table_add_note(table,
 				  "%llu duplicate kernel records in the windows: counted "
@@ -186,10 +215,13 @@ void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, struct trawl_table *t
 	if (k->unnamed)
 		tw_table_add_note(table, "kernels without a name, counted as compute: %llu",
 				  (unsigned long long)k->unnamed);
-	if (has_rows(c, TW_NSYS_GRAPHS))
+	if (held_of(c, TW_NSYS_GRAPHS) == HELD)
 		tw_table_add_note(table, "CUDA graphs captured as a whole: their kernels count "
 					 "neither as compute nor as communication; capture with "
 					 "--cuda-graph-trace=node");
 	if (k->table && !k->rows)
-		tw_table_add_note(table, "no kernels in the windows");
+		tw_table_add_note(table, "no kernels in the windows%s",
+				  held_of(c, TW_NSYS_KERNELS) == DAMAGED ?
+					  " among those that could be read" :
+					  "");
 }

@@ -14,8 +14,8 @@ enum { RANK = TW_OVERLAP_COMPAT, WINDOW_START, WINDOW_END, EXPOSED_UNION, COMM, 
 static const struct trawl_column columns[COLUMNS] = {
 	TW_INTEGER("pid", 10, "operating system process id", .values = "!>=0"),
 	TW_TEXT("stage", 16,
-		"stage that launched the communication; missing: launched outside "
-		"all stages",
+		"stage that launched the communication; missing: launched outside all stages; "
+		"(compute stream): all on streams that compute",
 		.values = "!"),
 	TW_NS(TW_COL_EXPOSED_NS, 14,
 	      "sum over its communication kernels of the time not overlapped by compute on the "
@@ -76,11 +76,15 @@ struct work {
 	const char **stages; /* sorted, each once */
 	uint32_t *stage_of_mark;
 	size_t stage_count;
-	uint32_t *order; /* of attributed kernels */
+	uint32_t *order; /* of attributed kernels, and behind those of kernels on compute streams */
 	size_t count;
+	uint32_t *computing; /* in kernels.comm: those on compute streams */
+	size_t computing_count;
 };
 
 #define NO_STAGE UINT32_MAX
+/* Behind the stages: what is launched for them has streams of its own. */
+#define COMPUTE_STREAM (NO_STAGE - 1)
 
 static int by_text(const void *a, const void *b)
 {
@@ -112,14 +116,31 @@ static void number_stages(struct work *w)
 
 static uint32_t stage_of(const struct work *w, uint32_t number)
 {
-	uint16_t mark = w->capture->attribution.list.at[number].mark;
+	const struct tw_nsys_attribution *a = &w->capture->attribution;
+	uint16_t mark = number < a->list.count ? a->list.at[number].mark : 0;
 
+	if (number >= a->list.count)
+		return COMPUTE_STREAM;
 	return mark ? w->stage_of_mark[mark - 1] : NO_STAGE;
 }
 
 static const struct tw_nsys_comm *comm_of(const struct work *w, uint32_t number)
 {
-	return &w->capture->kernels.comm.at[w->capture->attribution.list.at[number].comm];
+	const struct tw_nsys_attribution *a = &w->capture->attribution;
+	uint32_t comm = number < a->list.count ? a->list.at[number].comm :
+						 w->computing[number - a->list.count];
+
+	return &w->capture->kernels.comm.at[comm];
+}
+
+static void list_computing(struct work *w)
+{
+	const struct tw_nsys_kernels *k = &w->capture->kernels;
+	size_t i;
+
+	for (i = 0; i < k->comm.count; i++)
+		if (k->streams.at[k->comm.at[i].stream].compute_count)
+			w->computing[w->computing_count++] = (uint32_t)i;
 }
 
 static uint32_t window_of(const struct work *w, uint32_t number)
@@ -148,7 +169,8 @@ static uint64_t cover_key(const void *context, uint32_t number)
 /* By rank, stage, device. */
 static bool put_in_order(struct work *w)
 {
-	for (; w->count < w->capture->attribution.list.count; w->count++)
+	list_computing(w);
+	for (; w->count < w->capture->attribution.list.count + w->computing_count; w->count++)
 		w->order[w->count] = (uint32_t)w->count;
 	return !tw_sort(w->order, w->count, cover_key, w, w->allocator) &&
 	       !tw_sort(w->order, w->count, group_of, w, w->allocator);
@@ -209,7 +231,9 @@ static bool add_row(const struct work *w, size_t first, size_t last, struct traw
 		return false;
 	row = tw_table_add_row(table);
 	tw_table_set_integer(table, row, TW_OVERLAP_PID, tw_nsys_pid(rank->process));
-	if (stage != NO_STAGE)
+	if (stage == COMPUTE_STREAM)
+		tw_table_set_str(table, row, TW_OVERLAP_STAGE, TW_NSYS_COMPUTE_STREAM);
+	else if (stage != NO_STAGE)
 		tw_table_set_str(table, row, TW_OVERLAP_STAGE, w->stages[stage]);
 	tw_nsys_set_sum(table, row, TW_OVERLAP_EXPOSED_NS, hidden.exposed_ns);
 	tw_table_set_real(table, row, TW_OVERLAP_OVERLAP, tw_nsys_hidden_percent(&hidden));
@@ -246,11 +270,13 @@ int tw_nsys_overlap(struct tw_nsys_capture *c, struct trawl_table *table, struct
 {
 	const struct trawl_allocator *a = c->source->allocator;
 	struct work w = { .capture = c, .allocator = a };
-	size_t marks = c->ranges.marks.count + 1, kernels = c->attribution.list.count + 1;
+	size_t marks = c->ranges.marks.count + 1, kernels = c->kernels.comm.count + 1;
 
 	w.stages = tw_alloc_array(a, marks, sizeof(*w.stages));
 	w.stage_of_mark = tw_alloc_array(a, marks, sizeof(*w.stage_of_mark));
 	w.order = tw_alloc_array(a, kernels, sizeof(*w.order));
-	return w.stages && w.stage_of_mark && w.order && add_rows(&w, table) ? 0 :
-									       tw_no_memory(err);
+	w.computing = tw_alloc_array(a, kernels, sizeof(*w.computing));
+	return w.stages && w.stage_of_mark && w.order && w.computing && add_rows(&w, table) ?
+		       0 :
+		       tw_no_memory(err);
 }

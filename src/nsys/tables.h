@@ -40,6 +40,9 @@ enum {
 	TW_OVERLAP_COMPAT
 };
 
+/* The stage, in `overlap`, of what is on streams that compute too. */
+#define TW_NSYS_COMPUTE_STREAM "(compute stream)"
+
 /* A sum that does not fit a cell is missing there. */
 static inline void tw_nsys_set_sum(struct trawl_table *table, size_t row, size_t column,
 				   tw_wide sum)

@@ -46,13 +46,17 @@
 /* Digits after the point that a number format is made for. */
 #define MAX_DIGITS 15
 
+/* What a verdict makes of a row. */
+enum colour { GREEN, RED, COLOURS };
+
 struct book {
 	const struct trawl_table *const *tables;
 	size_t count;
 	struct tw_xlsx_file file;
 	lxw_format *header, *wrapped, *bold;
 	lxw_format *by_digits[MAX_DIGITS + 1];
-	char (*names)[SHEET_NAME_BYTES]; /* of count + 1 sheets, about as the last */
+	lxw_format *colours[COLOURS][MAX_DIGITS + 2]; /* the last for text; made when needed */
+	char (*names)[SHEET_NAME_BYTES];	      /* of count + 1 sheets, about as the last */
 	struct tw_str text;
 	lxw_error error; /* the first */
 	int number;	 /* its errno */
@@ -163,15 +167,45 @@ static void make_formats(struct book *book)
 	}
 }
 
-/* NULL for text. */
-static lxw_format *column_format(const struct book *book, const struct trawl_column *column)
+static unsigned column_digits(const struct trawl_column *column)
 {
 	bool whole = column->type == TRAWL_COLUMN_INTEGER || column->type == TRAWL_COLUMN_ID;
 	unsigned digits = whole ? 0 : column->digits;
 
-	if (column->type == TRAWL_COLUMN_TEXT)
+	return digits < MAX_DIGITS ? digits : MAX_DIGITS;
+}
+
+/* NULL for text. */
+static lxw_format *column_format(const struct book *book, const struct trawl_column *column)
+{
+	return column->type == TRAWL_COLUMN_TEXT ? NULL : book->by_digits[column_digits(column)];
+}
+
+/* Of a cell in colour, with the digits of its column. */
+static lxw_format *coloured_format(struct book *book, const struct trawl_column *column,
+				   enum colour colour)
+{
+	static const struct {
+		lxw_color_t text, back;
+	} looks[COLOURS] = { [GREEN] = { 0x1A7335, 0xE4F5E9 }, [RED] = { 0xB42318, 0xFDECEB } };
+	bool is_text = column->type == TRAWL_COLUMN_TEXT;
+	unsigned digits = is_text ? MAX_DIGITS + 1 : column_digits(column);
+	lxw_format **format = &book->colours[colour][digits];
+
+	if (*format)
+		return *format;
+	*format = workbook_add_format(book->file.workbook);
+	if (!*format) {
+		keep_error(book, LXW_ERROR_MEMORY_MALLOC_FAILED);
 		return NULL;
-	return book->by_digits[digits < MAX_DIGITS ? digits : MAX_DIGITS];
+	}
+	format_set_font_color(*format, looks[colour].text);
+	format_set_bg_color(*format, looks[colour].back);
+	tw_str_clear(&book->text);
+	tw_str_add_real_fixed(&book->text, 0, digits);
+	if (!is_text && !book->text.failed)
+		format_set_num_format(*format, book->text.ptr);
+	return *format;
 }
 
 /* --- widths ------------------------------------------------------------------------------- */
@@ -283,7 +317,8 @@ static double decimal_value(struct book *book, int64_t value, unsigned scale)
 }
 
 static void put_number(struct book *book, lxw_worksheet *sheet, size_t row, size_t column,
-		       const struct trawl_column *declared, const struct trawl_cell *cell)
+		       const struct trawl_column *declared, const struct trawl_cell *cell,
+		       lxw_format *format)
 {
 	double value = cell->real;
 
@@ -291,7 +326,7 @@ static void put_number(struct book *book, lxw_worksheet *sheet, size_t row, size
 	    (cell->integer > EXACT_IN_DOUBLE || cell->integer < -EXACT_IN_DOUBLE)) {
 		tw_str_clear(&book->text);
 		tw_str_add_int(&book->text, cell->integer);
-		put_string(book, sheet, row, column, NULL);
+		put_string(book, sheet, row, column, format);
 		return;
 	}
 	if (declared->type == TRAWL_COLUMN_INTEGER)
@@ -301,11 +336,11 @@ static void put_number(struct book *book, lxw_worksheet *sheet, size_t row, size
 	if (fabs(value) > LARGEST_NUMBER) {
 		tw_str_clear(&book->text);
 		tw_str_add_real(&book->text, value);
-		put_string(book, sheet, row, column, NULL);
+		put_string(book, sheet, row, column, format);
 		return;
 	}
 	keep_error(book,
-		   worksheet_write_number(sheet, (lxw_row_t)row, (lxw_col_t)column, value, NULL));
+		   worksheet_write_number(sheet, (lxw_row_t)row, (lxw_col_t)column, value, format));
 	book->file.cells++;
 }
 
@@ -322,7 +357,8 @@ static void put_boolean(struct book *book, lxw_worksheet *sheet, size_t row, siz
 }
 
 static void put_cell(struct book *book, lxw_worksheet *sheet, size_t row, size_t column,
-		     const struct trawl_column *declared, const struct trawl_cell *cell)
+		     const struct trawl_column *declared, const struct trawl_cell *cell,
+		     lxw_format *format)
 {
 	static const struct trawl_column plain = { .type = TRAWL_COLUMN_INTEGER };
 	struct trawl_cell number = *cell;
@@ -330,11 +366,11 @@ static void put_cell(struct book *book, lxw_worksheet *sheet, size_t row, size_t
 	if (declared->unit && !strcmp(declared->unit, "bool"))
 		put_boolean(book, sheet, row, column, cell);
 	else if (tw_column_is_number(declared))
-		put_number(book, sheet, row, column, declared, cell);
+		put_number(book, sheet, row, column, declared, cell, format);
 	else if (tw_id_is_number(declared, cell, &number.integer))
-		put_number(book, sheet, row, column, &plain, &number);
+		put_number(book, sheet, row, column, &plain, &number, format);
 	else
-		put_text(book, sheet, row, column, cell->text, cell->text_len, NULL);
+		put_text(book, sheet, row, column, cell->text, cell->text_len, format);
 }
 
 /* --- sheets ------------------------------------------------------------------------------- */
@@ -388,26 +424,87 @@ static void add_header(struct book *book, lxw_worksheet *sheet, const struct tra
 		put_cstr(book, sheet, 0, i, trawl_table_column(table, i)->header, book->header);
 }
 
+/* ---- comparisons */
+
+/* The verdict on a row, "": it has none. */
+static struct trawl_cell verdict_of(const struct trawl_table *table, size_t row)
+{
+	const char *column = tw_table_spec(table)->verdict;
+
+	return column ? tw_table_cell(table, row, column) :
+			(struct trawl_cell){ .state = TRAWL_CELL_MISSING };
+}
+
+static bool cell_is(const struct trawl_cell *cell, const char *text)
+{
+	return text && cell->state == TRAWL_CELL_VALUE && cell->text &&
+	       cell->text_len == strlen(text) && !strncasecmp(cell->text, text, cell->text_len);
+}
+
+/* Rows without a difference are an outline that is closed; its button is on the row after them. */
+static void fold_row(struct book *book, lxw_worksheet *sheet, const struct trawl_table *table,
+		     size_t row)
+{
+	const char *folded = tw_table_spec(table)->folded;
+	struct trawl_cell own = verdict_of(table, row), above;
+	lxw_row_col_options options = { 0 };
+
+	if (!folded)
+		return;
+	if (row < trawl_table_rows(table) && cell_is(&own, folded)) {
+		options.hidden = 1;
+		options.level = 1;
+	} else if (row) {
+		above = verdict_of(table, row - 1);
+		options.collapsed = cell_is(&above, folded);
+	}
+	if (options.level || options.collapsed)
+		keep_error(book, worksheet_set_row_opt(sheet, (lxw_row_t)row + 1,
+						       LXW_DEF_ROW_HEIGHT, NULL, &options));
+}
+
+/* Which colour a row's cells have; COLOURS: none. */
+static enum colour colour_of(const struct trawl_table *table, size_t row)
+{
+	struct trawl_cell verdict = verdict_of(table, row);
+
+	return cell_is(&verdict, "better") ? GREEN : cell_is(&verdict, "worse") ? RED : COLOURS;
+}
+
+static void add_row(struct book *book, lxw_worksheet *sheet, const struct trawl_table *table,
+		    size_t row, size_t columns)
+{
+	enum colour colour = colour_of(table, row);
+	size_t i;
+
+	fold_row(book, sheet, table, row);
+	for (i = 0; i < columns; i++) {
+		const struct trawl_column *column = trawl_table_column(table, i);
+		struct trawl_cell cell = trawl_table_cell(table, row, i);
+		lxw_format *format = NULL;
+
+		if (cell.state == TRAWL_CELL_MISSING)
+			continue;
+		if (colour != COLOURS)
+			format = coloured_format(book, column, colour);
+		put_cell(book, sheet, row + 1, i, column, &cell, format);
+	}
+}
+
 static void add_table(struct book *book, size_t index)
 {
 	const struct trawl_table *table = book->tables[index];
-	size_t rows = smaller(trawl_table_rows(table), MAX_ROWS), row, i;
+	size_t rows = smaller(trawl_table_rows(table), MAX_ROWS), row;
 	size_t columns = smaller(trawl_table_columns(table), MAX_COLUMNS);
 	lxw_worksheet *sheet = add_sheet(book, index);
 
 	if (!sheet)
 		return;
 	add_header(book, sheet, table, columns);
-	for (row = 0; row < rows && !has_failed(book); row++) {
-		for (i = 0; i < columns; i++) {
-			const struct trawl_column *column = trawl_table_column(table, i);
-			struct trawl_cell cell = trawl_table_cell(table, row, i);
-
-			if (cell.state == TRAWL_CELL_MISSING)
-				continue;
-			put_cell(book, sheet, row + 1, i, column, &cell);
-		}
-	}
+	for (row = 0; row < rows && !has_failed(book); row++)
+		add_row(book, sheet, table, row, columns);
+	if (rows && rows < MAX_ROWS)
+		fold_row(book, sheet, table, rows);
 	dress_sheet(book, sheet, rows, columns);
 }
 

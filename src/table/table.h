@@ -53,6 +53,11 @@ struct tw_table_spec {
 	size_t column_count;
 	bool keep_empty; /* written even without rows */
 	bool in_order;	 /* over ranks rows keep the order of the ranks, not by time */
+	/*
+	 * Of a comparison: the column whose "better" and "worse" colour a row, and the text in it of
+	 * rows that are folded away; static texts, NULL: none.
+	 */
+	const char *verdict, *folded;
 };
 
 /* Of an array of columns; what else there is, by name: .keep_empty = true. */

@@ -18,6 +18,7 @@ from support import (SANITIZED, Case, document, event, kernel, launch, op, trawl
 
 SHEETS = ("comparison_summary", "configuration_changes", "timeline_changes", "operation_changes",
           "kernel_changes", "collective_changes", "rank_changes")
+SPLIT = "difference_split"
 
 
 def trace(mm, comm=50, rank=0, extra=(), steps=1, world=2):
@@ -48,6 +49,9 @@ class Compare(Case):
         self.assertAlive(result)
         self.assertExit(result, *codes)
         return result
+
+    def said(self, *arguments, **keywords):
+        return " ".join(self.compare(*arguments, **keywords).out.split())
 
     def tables(self, *arguments, codes=(0,)):
         """{table: [row as a dict]}"""
@@ -186,6 +190,76 @@ class Verdicts(Compare):
         self.assertNotIn("Rank", self.compare(a, c).out)
         self.assertNotIn("Compute Time by Rank", self.page.read_text())
 
+    def test_the_difference_by_part_and_rank(self):
+        """Rank 2 of 5 computes 60 us longer: it is 1/5 of the mean, what the others wait 4/5."""
+        a, b = self.waiting("a", [100] * 5), self.waiting("b", [100, 100, 160, 100, 100])
+        text = self.said(a, b)
+        self.assertIn("Breakdown of +0.0600 ms (mean over 5 ranks): waiting for rank 2 +0.0480 ms, "
+                      "compute of rank 2 +0.0120 ms.", text)
+        self.assertIn("New straggler in b: rank 2 is the straggler: last in 1 of 1 collectives, "
+                      "caused 0.240 ms of wait", text)
+        self.assertIn("; reason: longer compute, 0.160 ms (median rank 0.100 ms).", text)
+        rows = self.tables(a, b)[SPLIT]
+        self.assertEqual([(r["part"], r["rank"]) for r in rows[:2]], [("waiting", 2), ("computing", 2)])
+        self.assertAlmostEqual(rows[0]["difference ms"], 0.048, delta=1e-12)
+        self.assertEqual(rows[-1]["part"], "total")
+        for column in ("baseline ms", "test ms", "difference ms"):
+            self.assertAlmostEqual(sum(r[column] for r in rows[:-1]), rows[-1][column], delta=1e-12)
+        self.assertAlmostEqual(rows[-1]["change of total (%)"], 40, delta=1e-9)
+        page = self.page.read_text()
+        self.assertIn("New straggler in b", page)
+        self.assertIn("Breakdown of the Difference", page)
+        text = self.said(b, a)
+        self.assertIn("No straggler any more in a; in b: rank 2 is the straggler", text)
+        # Another one, as long.
+        text = self.said(b, self.waiting("c", [160, 100, 100, 100, 100]))
+        self.assertIn("New straggler in c: rank 0 is the straggler", text)
+        self.assertIn("; in b it was rank 2.", text)
+        self.assertNotIn("traggler in b", self.said(b, b))
+        # In each run some rank is last: what the others wait must have changed by 1 % of the total.
+        long = self.waiting("e", [1000] * 5)
+        for late, there in ((1013.13, True), (1013.12, False)):
+            text = self.said(long, self.waiting(f"d{there}", [1000, 1000, late, 1000, 1000]))
+            self.assertEqual("New straggler" in text, there, text)
+        # What the verdict of a job says is in its reports too.
+        for name in "ab":
+            out = self.tmp / f"reports_{name}"
+            out.mkdir()
+            for rank in range(5):
+                self.assertExit(trawl("report", self.tmp / name / f"rank{rank}.json", "-o",
+                                      self.tmp / "one", "--no-csv"), 0)
+                (out / "individual_reports").mkdir(exist_ok=True)
+                shutil.move(self.tmp / "one/perf_report.xlsx",
+                            out / f"individual_reports/perf_rank{rank}.xlsx")
+            (out / "collective_reports").mkdir()
+            self.assertExit(trawl("collectives", self.tmp / name, "-o", self.tmp / "all",
+                                  "--no-csv"), 0)
+            shutil.move(self.tmp / "all/collective_all_ranks.xlsx", out / "collective_reports")
+        self.assertIn("New straggler in reports_b: rank 2", self.said(self.tmp / "reports_a",
+                                                                      self.tmp / "reports_b"))
+
+    def test_a_straggler_of_two_ranks_that_is_idle(self):
+        """Its kernel begins 70 us later: no computing tells it."""
+        def job(name, idle):
+            for rank in range(2):
+                late = idle if rank else 0
+                events = [kernel("begin", 0, 10), kernel("gemm", 30 + late, 100),
+                          kernel("ncclDevKernel_AllReduce", 130 + late, 50 + idle - late, stream=9,
+                                 **{"Collective name": "allreduce", "dtype": "Float",
+                                    "In msg nelems": 4, "Out msg nelems": 4, "Group size": 2,
+                                    "Process Group Name": "0", "Process Group Ranks": "[0, 1]",
+                                    "Seq": 0})]
+                self.write(document(events, distributedInfo={"rank": rank, "world_size": 2}),
+                           f"{name}/rank{rank}.json")
+            return self.tmp / name
+        for name in "ab":
+            (self.tmp / name).mkdir()
+        text = self.said(job("a", 0), job("b", 70))
+        self.assertIn("New straggler in b: rank 1 is the straggler", text)
+        self.assertIn("reason: host-bound", text)
+        self.assertIn("Breakdown of +0.0700 ms (mean over 2 ranks): waiting for rank 1 +0.0350 ms, "
+                      "idle time of rank 1 +0.0350 ms.", text)
+
     def test_more_idle_time_in_the_same_total_is_no_loss(self):
         first = self.write(document([kernel("k", 0, 90), kernel("end", 95, 5)]), "a.json")
         second = self.write(document([kernel("k", 0, 40), kernel("end", 95, 5)]), "b.json")
@@ -196,9 +270,6 @@ class Verdicts(Compare):
         # The other way round nothing is faster: idle time goes, work comes.
         text = self.compare(second, first).out
         self.assertIn("Changed parts: compute +0.0500 ms, idle time -0.0500 ms.", text)
-
-    def said(self, *arguments, **keywords):
-        return " ".join(self.compare(*arguments, **keywords).out.split())
 
     def test_what_the_difference_is_made_of(self):
         a = self.csvs("a", [("computation_time", 5), ("exposed_comm_time", 3),
@@ -217,20 +288,21 @@ class Verdicts(Compare):
                       "operators mm (-1.00 ms).", text)
         # Medians 110 and 114 that scatter by 10, communication 50 and 90.
         text = self.said(self.job("c", [100, 110, 120]), self.job("d", [104, 114, 124], comm=90))
-        self.assertIn("Breakdown of +0.0440 ms: exposed communication +0.0400 ms, compute +0.004000 ms "
-                      "(within noise).", text)
+        self.assertIn("Breakdown of +0.0440 ms (mean over 3 ranks): transfer +0.0400 ms, compute "
+                      "+0.004000 ms (within noise).", text)
         a = self.csvs("e", [("computation_time", 5), ("total_time", 10)])
         b = self.csvs("f", [("computation_time", 6), ("total_time", 13)])
         self.assertIn("Breakdown of +3.00 ms: compute +1.00 ms; +2.00 ms unattributed.", self.said(a, b))
-        # Computing 100, 100, 140 and communication 92, 52, 52 have medians 100 and 52, the sums
-        # 192, 152, 192 that of 192.
+        # Computing 100, 100, 140 and communication 92, 52, 52: medians 100, 52 and 192, which do not
+        # add up; of the means 113.3 and 65.3 do.  Of 126 us of communication 40 are waiting.
         self.job("g", [100, 100, 100])
-        for rank, (mm, comm) in enumerate(((100, 92), (100, 52), (140, 52))):
+        for rank, (mm, comm) in enumerate(((100, 92), (100, 92), (140, 52))):
             path = self.tmp / f"h/rank{rank}.json"
             path.parent.mkdir(exist_ok=True)
             path.write_text(trace(mm, comm=comm, rank=rank, world=3))
-        self.assertIn("Breakdown of +0.0420 ms: exposed communication +0.002000 ms; +0.0400 ms unattributed "
-                      "(medians do not add up).", self.said(self.tmp / "g", self.tmp / "h"))
+        self.assertIn("Breakdown of +0.0420 ms (mean over 3 ranks): waiting for rank 2 +0.0267 ms, "
+                      "compute of rank 2 +0.0133 ms, transfer +0.002000 ms.",
+                      self.said(self.tmp / "g", self.tmp / "h"))
 
     def test_names_that_are_cut_differ(self):
         """Two that differ behind what 60 cells show, two whose middle nothing shows."""
@@ -396,7 +468,7 @@ class Sides(Compare):
         self.assertIn("all: rank 2 is damaged (incomplete trace): skipped\n", self.result.err)
         self.assertEqual(self.by(t["timeline_changes"], "total_time")["test ranks"], 2)
         self.compare(a / "rank2.json", self.tmp / "one", self.tmp / "one", "--xlsx",
-                     self.tmp / "w.xlsx", page=False, codes=(3,))
+                     self.tmp / "w.xlsx", codes=(3,))
 
     def test_damaged_reports_of_ranks(self):
         for name in ("a", "b"):
@@ -500,7 +572,8 @@ class Sides(Compare):
 
     def test_usage(self):
         a = self.write(trace(10, world=1))
-        for arguments in ((), (a,), (a, a, a), (a, a, "--fail-on", "x"), (a, a, "--fail-on", "-1"),
+        for arguments in ((), (a,), (a,) * 17, (a, a, "--fail-on", "x"), (a, a, "--fail-on", "-1"),
+                          (a, a, *("--label", "x") * 3),
                           (a, a, "--fail-on", ""),
                           (a, a, "--fail-on", "1e3"), (a, a, "--fail-on", "."),
                           (a, a, "--fail-on", "5%%"), (a, a, "--sheets", "gpu_timeline"),
@@ -565,13 +638,15 @@ class Sweeps(Compare):
     points = {(256, 28): [100, 102], (256, 56): [80, 82], (512, 28): [120, 121],
               (512, 56): [110, 112]}
 
-    def test_geometric_mean_and_the_worst_configuration(self):
+    def test_the_mean_and_the_worst_configuration(self):
         a = self.sweep("a", self.points)
         b = self.sweep("b", {(256, 28): [50, 51], (256, 56): [160, 164], (512, 28): [120, 121],
                              (512, 56): [110, 112]})
         t = self.tables(a, b)
         row = self.by(t["operation_changes"], "aten::mm", "name")
-        self.assertAlmostEqual(row["faster (%)"], 0, delta=1e-9)
+        # 101, 81, 120.5, 111 us on one side, 50.5, 162, 120.5, 111 on the other.
+        self.assertEqual((row["baseline ms"], row["test ms"]), (413.5 / 4 / 1000, 444 / 4 / 1000))
+        self.assertAlmostEqual(row["faster (%)"], -(444 - 413.5) / 413.5 * 100, delta=1e-9)
         self.assertEqual((row["configurations"], row["worst configuration"]),
                          (4, "256thread_56ch"))
         self.assertAlmostEqual(row["worst faster (%)"], -100, delta=1e-9)
@@ -582,6 +657,21 @@ class Sweeps(Compare):
         self.assertEqual((best["baseline"], best["test"]), ("256thread_56ch", "256thread_28ch"))
         text = self.compare(a, b).out
         self.assertRegex(text, r"Best configuration of a: 256thread_56ch")
+
+    def test_sums_agree_with_percentages(self):
+        """Two configurations of three ranks, 10 -> 4.5 ms and 100 -> 200 ms: of the geometric means
+        it was 5.1 % faster, beside 55 ms that became 102 (given case compare-01)."""
+        a = self.sweep("A", {(256, 28): [9950] * 3, (512, 28): [99950] * 3})
+        b = self.sweep("B", {(256, 28): [4450] * 3, (512, 28): [199950] * 3})
+        text = self.said(a, b)
+        self.assertIn("B is 85.9 % slower than A: 102.2 ms instead of 55.00 ms of total time, mean of "
+                      "2 configurations", text)
+        for name, rows in self.tables(a, b).items():
+            for r in (r for r in rows if r.get("difference ms") is not None and name != SPLIT):
+                self.assertAlmostEqual((r["faster (%)"] or 0) / 100 * r["baseline ms"],
+                                       r["baseline ms"] - r["test ms"], delta=1e-9, msg=(name, r))
+                self.assertAlmostEqual(r["difference ms"], r["test ms"] - r["baseline ms"],
+                                       delta=1e-12, msg=(name, r))
 
     def test_ranks_that_stand_out_by_configuration(self):
         """The largest is named with its configuration; the others there beside it, and elsewhere."""
@@ -702,7 +792,14 @@ class Sweeps(Compare):
         for s in (a, b):
             for place in s.glob("*thread"):
                 shutil.rmtree(place)
-        self.assertEqual(self.tables(a, b), want)
+        # Reports do not say who waits for whom beside what runs meanwhile.
+        got = self.tables(a, b)
+        self.assertEqual({k: v for k, v in got.items() if k != SPLIT},
+                         {k: v for k, v in want.items() if k != SPLIT})
+        self.assertEqual(got[SPLIT][-1], want[SPLIT][-1])
+        parts = [{r["part"] for r in t[SPLIT]} for t in (got, want)]
+        self.assertIn("exposed communication", parts[0])
+        self.assertLessEqual({"waiting", "transfer"}, parts[1])
         # What one report lacks is told, and the rest compared.
         broken = b / "tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx"
         broken.write_bytes(b"PK\x03\x04junk")
@@ -818,10 +915,24 @@ class Gate(Compare):
     def test_from_nothing_to_something(self):
         b = self.csvs("b", [("total_time", 10)])
         for name, value, said in (("none", 0, "b is slower than none: "),
-                                  ("hardly", "0.00001", "b is over 1000000 % slower than hardly")):
+                                  ("hardly", "0.00001", "b takes over 1000 times as long as hardly: ")):
             result = self.compare(self.csvs(name, [("total_time", value)]), b,
                                   "--fail-on", "5", codes=(4,))
             self.assertIn(said, result.out)
+
+    def test_small_items_have_no_percentages_of_thousands(self):
+        """A microsecond that becomes a millisecond, of 100."""
+        a = self.csvs("a", [("exposed_memcpy_time", 0.001), ("total_time", 100)])
+        b = self.csvs("b", [("exposed_memcpy_time", 1), ("total_time", 101)])
+        row = self.by(self.tables(a, b)["timeline_changes"], "exposed_memcpy_time")
+        self.assertIsNone(row["faster (%)"])
+        self.assertEqual(row["verdict"], "worse")
+        self.assertRegex(row["why"], "; over 1000 times the baseline$")
+        for text in (self.said(a, b), self.page.read_text()):
+            self.assertNotRegex(text, r"\b99[,.]?900\b")
+        # The other way round less than nothing is not possible.
+        row = self.by(self.tables(b, a)["timeline_changes"], "exposed_memcpy_time")
+        self.assertAlmostEqual(row["faster (%)"], 99.9, delta=1e-9)
 
     def test_small_items_and_noise_do_not_fail(self):
         a = self.csvs("a", [("total_time", 100)], kernels=[("small", 900, 1), ("large", 1000, 1)])
@@ -870,17 +981,108 @@ class Workbook(Compare):
         self.assertNotIn("kernel_summary", names)
         self.assertNotIn("Summary_Dashboard", names)
 
-    def test_three_reports(self):
+    def test_what_differs_is_red_or_green_and_the_rest_folded(self):
+        a = self.csvs("a", [("busy_time", 30), ("total_time", 100)],
+                      kernels=[("slow", 10000, 1), ("fast", 10000, 1), ("one", 9000, 1),
+                               ("two", 8000, 1), ("old", 5000, 1)])
+        b = self.csvs("b", [("busy_time", 30), ("total_time", 90)],
+                      kernels=[("slow", 12000, 1), ("fast", 7000, 1), ("one", 9000, 1),
+                               ("two", 8010, 1)])
+        self.compare(a, b, "--xlsx", self.tmp / "w.xlsx")
+        with zipfile.ZipFile(self.tmp / "w.xlsx") as z:
+            sheet = z.read(f"xl/worksheets/sheet{1 + self.sheets(self.tmp / 'w.xlsx').index('kernel_changes')}.xml").decode()
+            styles = z.read("xl/styles.xml").decode()
+        fills = re.findall(r"<fill>(.*?)</fill>", styles)
+        formats = re.findall(r"<xf [^>]*fillId=\"(\d+)\"", re.search(
+            "<cellXfs.*?</cellXfs>", styles).group())
+        rows = re.findall(r"<row r=\"(\d+)\"([^>]*)>(.*?)(?:</row>|(?=<row))|<row r=\"\d+\"[^>]*/>", sheet)
+        order = [r["Kernel name"] for r in self.tables(a, b)["kernel_changes"]]
+        self.assertEqual(order, ["old", "fast", "slow", "two", "one"])
+        for (_, options, cells), name in zip(rows[1:], order):
+            colours = {fills[int(formats[int(s)])] for s in re.findall(r' s="(\d+)"', cells)}
+            folded = 'hidden="1"' in options and 'outlineLevel="1"' in options
+            self.assertEqual(folded, name in ("one", "two"), name)
+            self.assertEqual("FFE4F5E9" in str(colours), name == "fast", name)
+            self.assertEqual("FFFDECEB" in str(colours), name == "slow", name)
+        self.assertIn('collapsed="1"', sheet)
+        # The page folds them too, without a script.
+        page = self.page.read_text()
+        self.assertRegex(page, "(?s)<details class=\"folded\"><summary>2 of 5 without a difference"
+                               "</summary>.*>two<.*>one<.*</details>")
+        self.assertLess(page.index(">slow<"), page.index("2 of 5 without"))
+
+    def test_reports_of_three_sides(self):
         paths = [self.csvs(name, [("total_time", 10)], kernels=[("k", ms, 2)]) for name, ms in
                  (("a", 10), ("b", 20), ("c", 30))]
-        self.compare(*paths, "--xlsx", self.tmp / "w.xlsx", page=False)
+        self.compare(*paths, "--xlsx", self.tmp / "w.xlsx")
         self.assertIn("gpu_timeline", self.sheets(self.tmp / "w.xlsx"))
-        self.compare(*paths, page=False, codes=(2,))
-        self.compare(*paths, "--xlsx", self.tmp / "w.xlsx", codes=(2,))
-        result = self.compare(*paths, self.job("d", [1, 2]), "--xlsx", self.tmp / "x.xlsx",
-                              page=False, codes=(1,))
-        self.assertIn("not a single report", result.err)
-        self.assertFalse((self.tmp / "x.xlsx").exists())
+        self.assertIn("kernel_changes", self.sheets(self.tmp / "w.xlsx"))
+
+
+class ManySides(Compare):
+    """Each against the first."""
+
+    def test_jobs(self):
+        sides = [self.job(name, times) for name, times in
+                 (("a", [1000, 1000]), ("b", [900, 900]), ("c", [1000, 1000]), ("d", [2000, 2000]))]
+        t = self.tables(*sides, "--xlsx", self.tmp / "w.xlsx")
+        rows = t["comparison_summary"]
+        self.assertEqual([(r["side"], r["label"], r["verdict"]) for r in rows],
+                         [("baseline", "a", None), ("test", "b", "better"), ("test", "c", "same"),
+                          ("test", "d", "worse")])
+        self.assertEqual([r["total ms"] for r in rows], [None, 0.95, 1.05, 2.05])
+        # As of two sides.
+        for name in "bcd":
+            pair = self.tables(self.tmp / "a", self.tmp / name)
+            for table in SHEETS[1:]:
+                self.assertEqual([{k: v for k, v in r.items() if k != "test"} for r in t[table]
+                                  if r["test"] == name], pair[table], (name, table))
+        text = self.said(*sides)
+        self.assertRegex(text, r"baseline: a test: b test: c test: d b is 9\.5 % faster than a: .*"
+                               r"c and a take the same time: .*d is 95\.2 % slower than a: .*"
+                               r"b against a .*c against a .*d against a")
+        page = self.page.read_text()
+        for name in "bcd":
+            self.assertIn(f">{name} against a</h2>", page)
+        self.assertEqual(page.count(">Timeline</h2>"), 3)
+
+    def test_sweeps_and_another_that_has_nothing_in_common(self):
+        sweeps = [self.sweep(name, {(256, 28): [100 * n] * 2, (512, 28): [100 * n] * 2})
+                  for n, name in enumerate("abc", 1)]
+        t = self.tables(*sweeps)
+        self.assertEqual({(r["test"], r["configuration"]) for r in t["timeline_by_configuration"]},
+                         {(s, f"{n}thread_28ch") for s in "bc" for n in (256, 512)})
+        host = self.write(document([op("aten::mm", 1, 5)]), "host.json")
+        t = self.tables(sweeps[0], host, sweeps[1], codes=(3,))
+        self.assertIn("trawl: skipped: nothing to compare: a and host.json have no configuration in "
+                      "common", self.result.err)
+        self.assertEqual({r["test"] for r in t["timeline_changes"]}, {"b"})
+        self.compare(sweeps[0], host, host, codes=(1,))
+
+    def test_the_gate_is_of_each(self):
+        sides = [self.job(name, times, **more) for name, times, more in
+                 (("a", [1000, 1000], {}), ("b", [1100, 1100], {}), ("c", [1000, 1000], {}),
+                  ("d", [1000, 1000], {"steps": 3}))]
+        result = self.compare(*sides[:3], "--fail-on", "5", codes=(4,))
+        self.assertIn("regression above the limit: b: timeline part total_time is 9.5 % slower",
+                      result.err)
+        self.assertNotIn("c: ", result.err)
+        self.compare(*sides[:3], "--fail-on", "20")
+        # One of which the steps differ is not decided on, the others are.
+        result = self.compare(sides[0], sides[2], sides[3], "--fail-on", "5", codes=(1,))
+        self.assertIn("no decision: a and d probably have different step counts", result.err)
+        self.compare(*sides, "--fail-on", "5", codes=(4,))
+
+    def test_labels(self):
+        sides = [self.job(name, [100, 100]) for name in "abc"]
+        t = self.tables(*sides, "--label", "one", "--label", "two", "--label2", "2")
+        self.assertEqual([r["label"] for r in t["comparison_summary"]], ["one", "2", "c"])
+
+    def test_damage_of_the_baseline_is_told_once(self):
+        sides = [self.job(name, [100] * 3) for name in "abc"]
+        whole = trace(900, rank=2, world=3)
+        (sides[0] / "rank2.json").write_text(whole[:whole.rindex("ncclDevKernel")])
+        self.assertEqual(self.compare(*sides, codes=(3,)).err.count("a: rank 2 is damaged"), 1)
 
 
 if __name__ == "__main__":

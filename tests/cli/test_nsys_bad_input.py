@@ -13,7 +13,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import Case, trawl
+from support import ROOT, Case, trawl
 
 KERNEL = ("start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,"
           " contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER,"
@@ -446,6 +446,38 @@ class Databases(Case):
         self.assertEqual(sum(int(r["n_comp"]) for r in rows), 4)
         self.assertEqual(done.err.count("StringIds"), 1, done.err)
         self.assertRegex(done.err, "x.sqlite: table StringIds is damaged.*repeat the export")
+
+    def test_a_damaged_table_was_captured_all_the_same(self):
+        """What cannot be read is missing, which is not what was never recorded."""
+        whole = (ROOT / "examples/sample.sqlite").read_bytes()
+        for table, what in (("CUPTI_ACTIVITY_KIND_KERNEL", "kernels"), ("NVTX_EVENTS", "NVTX ranges"),
+                            ("CUPTI_ACTIVITY_KIND_RUNTIME", "API calls")):
+            for fill in (0xff, 0):
+                path = self.write(whole, "x.sqlite")
+                data, size = self.pages(path)
+                at = (self.root(path, table) - 1) * size
+                data[at:at + size] = bytes([fill]) * size
+                path.write_bytes(data)
+                for query in ("setup", "windows", "streams", "overlap"):
+                    done = trawl("nsys", query, path)
+                    self.assertAlive(done)
+                    said = done.out + done.err
+                    self.assertNotIn("not captured", said, (table, query, fill))
+                    if what != "API calls":
+                        self.assertIn(f"{table} is damaged: {what} are missing", said)
+                done = trawl("report", path, "-o", self.tmp / "out", "--no-xlsx")
+                self.assertExit(done, 3)
+                self.assertNotIn("not captured", done.out + done.err)
+                done = trawl("compare", path, ROOT / "examples/sample.sqlite", "-o",
+                             self.tmp / "page.html")
+                self.assertExit(done, 3)
+                self.assertNotIn("not captured", done.out + done.err)
+                # Once, though it is of every rank.
+                self.assertEqual(done.err.count(f"are used: table {table}"), 1, done.err)
+            self.write(whole, "x.sqlite")
+            self.edit(path, f"DELETE FROM {table}")
+            if what != "API calls":
+                self.assertIn(f"{what} not captured", trawl("nsys", "setup", path).out)
 
     def test_column_named_rowid(self):
         for kind in ("TEXT DEFAULT 'x'", "INTEGER DEFAULT 5"):

@@ -5,9 +5,11 @@ import io
 import json
 import pathlib
 import sqlite3
+import statistics
 import subprocess
 import sys
 import unittest
+import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import ROOT, Case, report, trawl
@@ -61,8 +63,13 @@ class Fixtures(Case):
             truth = make(path, "--schema", schema, "--ranks", "6", "--layers", "3")
             done = trawl("nsys", "overlap", path, "--format", "csv")
             self.assertExit(done, 0)
-            got = [r for r in rows_of(done) if r["stage"]]
+            got = [r for r in rows_of(done) if r["stage"].startswith("stage")]
             self.assertEqual(self.without_stage(rows_of(done)), self.without_stage_truth(truth))
+            self.assertEqual(
+                [[int(r["rank"]), int(r["comm_ns"]), int(r["exposed_ns"]), float(r["overlap"])]
+                 for r in rows_of(done) if r["stage"] == "(compute stream)"],
+                [[r["rank"], ns, ns, 0] for r in truth
+                 if (ns := sum(s["barrier_ns"] for s in r["streams"].values()))])
             want = [(r, stage, s) for r in truth for stage, s in sorted(r["stages"].items())]
             self.assertEqual(len(got), len(want))
             for row, (rank, stage, s) in zip(got, want):
@@ -86,6 +93,95 @@ class Fixtures(Case):
                 for r in truth}
         return {rank: ns for rank, ns in rest.items() if ns}
 
+    def compared(self, *sides, codes=(0,)):
+        done = trawl("compare", *sides, "-o", self.tmp / "page.html", "--format", "json", "-q")
+        self.assertExit(done, *codes)
+        return {t["name"]: [dict(zip([c["header"] for c in t["columns"]], r)) for r in t["rows"]]
+                for t in json.loads(done.out)["tables"]}
+
+    def test_stages_before_and_after(self):
+        """Medians of the ranks' true times; what a stage has on one side alone is new."""
+        paths = [self.tmp / f"{n}.sqlite" for n in (1, 2)]
+        truths = [make(path, "--ranks", "4", "--seed", str(n)) for n, path in enumerate(paths, 1)]
+        rows = {r["stage"]: r for r in self.compared(*paths)["stage_changes"]}
+        self.assertLessEqual({s for r in truths[0] for s in r["stages"]} | {"(compute stream)"},
+                             set(rows))
+        for stage, row in rows.items():
+            if not stage.startswith("stage"):
+                continue
+            for truth, side in zip(truths, ("baseline", "test")):
+                of = [r["stages"][stage] for r in truth]
+                free, comm = (statistics.median(s[k] for s in of) / 1e6
+                              for k in ("exposed_ns", "comm_ns"))
+                self.assertAlmostEqual(row[f"{side} ms"], free, delta=1e-9)
+                self.assertAlmostEqual(row[f"{side} communication ms"], comm, delta=1e-9)
+                self.assertAlmostEqual(row[f"{side} overlap (%)"], 100 * (1 - free / comm), delta=1e-6)
+        row = rows["(compute stream)"]
+        self.assertEqual((row["baseline overlap (%)"], row["test overlap (%)"]), (0, 0))
+        for truth, side in zip(truths, ("baseline", "test")):
+            self.assertAlmostEqual(row[f"{side} ms"], statistics.median(
+                sum(s["barrier_ns"] for s in r["streams"].values()) for r in truth) / 1e6, delta=1e-9)
+        # In words, on the terminal, on the page and as a sheet.
+        done = trawl("compare", *paths, "-o", self.tmp / "page.html", "--xlsx", self.tmp / "w.xlsx")
+        moved = [s for s, r in rows.items() if r["verdict"] in ("better", "worse")]
+        self.assertTrue(moved)
+        self.assertIn(f"Exposed communication by stage: {moved[0]} ", " ".join(done.out.split()))
+        self.assertIn("exposed communication by stage", done.out)
+        self.assertIn("<h2 id=", page := (self.tmp / "page.html").read_text())
+        self.assertIn(">Exposed Communication by Stage</h2>", page)
+        with zipfile.ZipFile(self.tmp / "w.xlsx") as z:
+            self.assertIn('name="stage_changes"', z.read("xl/workbook.xml").decode())
+
+    def test_ranges_before_and_after(self):
+        """Medians over the ranks of their reports' rows; operations are compared as such."""
+        paths = [self.tmp / f"{n}.sqlite" for n in (1, 2)]
+        for n, path in enumerate(paths, 1):
+            make(path, "--ranks", "4", "--seed", str(n), "--ops")
+        want = []
+        for n, path in enumerate(paths):
+            times = {}
+            for r in report(path, self.tmp / f"r{n}", "--no-xlsx").table("nvtx_ranges"):
+                if r["kind"] != "operation":
+                    times.setdefault((r["range"], r["domain"], r["kind"]), []).append(
+                        [float(r[c]) for c in ("GPU time (ms)", "exposed communication (ms)")])
+            want.append(times)
+        rows = self.compared(*paths)["range_changes"]
+        self.assertEqual({(r["range"] or "", r["domain"] or "", r["kind"]) for r in rows},
+                         set(want[0]) | set(want[1]))
+        for r in rows:
+            key = (r["range"] or "", r["domain"] or "", r["kind"])
+            for times, side in zip(want, ("baseline", "test")):
+                for i, column in enumerate(("ms", "exposed ms")):
+                    self.assertAlmostEqual(r[f"{side} {column}"], statistics.median(
+                        t[i] for t in times[key]), delta=1e-9, msg=key)
+        self.assertTrue([r for r in rows if r["verdict"] == "same"])
+        folded = [r["verdict"] == "same" for r in rows]
+        self.assertEqual(folded, sorted(folded))
+
+    def test_a_part_has_no_stages_but_a_window_has(self):
+        path = self.tmp / "a.sqlite"
+        make(path)
+        for options, there in (((), True), (("--device", "0"), False), (("--start", "0"), False),
+                               (("--start", "0", "--end", "99999999"), True)):
+            done = trawl("compare", path, path, "-o", self.tmp / "page.html", "--format", "json",
+                         "-q", *options)
+            tables = {t["name"]: t["rows"] for t in json.loads(done.out)["tables"]}
+            self.assertEqual(bool(tables["stage_changes"]), there, options)
+            self.assertEqual({r[7] for r in tables["stage_changes"]} - {"same"}, set())
+        # Another trace has neither.
+        done = trawl("compare", path, ROOT / "examples/sample.json.gz", "-o", self.tmp / "page.html")
+        self.assertIn("has no nvtx_ranges: NVTX ranges not compared", done.err)
+        self.assertIn("has no overlap: stages not compared", done.err)
+
+    def test_the_summary_begins_with_each_device(self):
+        """What all do together hides what one does."""
+        path = self.tmp / "a.sqlite"
+        make(path, "--ranks", "4")
+        text = trawl("report", path, "-o", self.tmp / "out", "--no-xlsx").out
+        self.assertIn("GPU time by device", text)
+        self.assertLess(text.index("GPU time by device"), text.index("all devices combined"))
+        self.assertLess(text.index("all devices combined"), text.index("top "))
+
     def test_setup_and_windows(self):
         path = self.tmp / "a.sqlite"
         truth = make(path)
@@ -108,7 +204,7 @@ class Fixtures(Case):
             want.append((100 * (comm - free) / comm, stage, len(of), comm, free, worst[0],
                          worst[1]["exposed_ns"]))
         got = [r for r in rows_of(trawl("nsys", "overlap", path, "--by", "stage", "--format",
-                                        "csv")) if r["stage"]]
+                                        "csv")) if r["stage"].startswith("stage")]
         self.assertEqual(
             [[r[k] for k in ("stage", "ranks", "comm_ns", "exposed_ns", "worst_rank",
                              "worst_exposed_ns")] for r in got],

@@ -22,7 +22,7 @@ SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "report_ranks", "check", "model", "models", "platforms",
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
                          "collectives", "path", "merge", "sweep_plots", "sweep_variance", "sweep_run",
-                         "sweep_runs", "sweep_timeline", "sweep_trials", "compare", "sweep",
+                         "sweep_runs", "sweep_timeline", "sweep_trials", "compare", "compare_sides", "sweep",
                          "sweep_merge", "sweep_aggregate")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
@@ -243,6 +243,11 @@ class Schema(Case):
             self.assertExit(result, 0)
             self.assertEqual(self.validate("compare", result.out), "")
             texts.append(result.out)
+        for sides in ([*paths, paths[1]], [self.tmp / "s1", self.tmp / "s2", self.tmp / "s2"]):
+            result = trawl("compare", *sides, "-o", self.tmp / "page.html", "--format", "json")
+            self.assertExit(result, 0)
+            self.assertEqual(self.validate("compare_sides", result.out), "")
+            self.assertNotEqual(self.validate("compare", result.out), "")
         schema = json.loads(SCHEMAS["compare"].read_text())
         names = [t["name"] for t in json.loads(texts[1])["tables"]]
         self.assertEqual(names, [d for d in schema["$defs"] if d in names])

@@ -4,7 +4,7 @@
  *
  * usage: compare_dump DIR NAME REPORT NAME REPORT...
  */
-#include "study/compare/report_tables.h"
+#include "study/books/report_tables.h"
 #include "render/render.h"
 #include "table/table.h"
 

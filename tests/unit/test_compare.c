@@ -8,6 +8,7 @@
 
 #include "study/compare/per_rank.h"
 #include "study/compare/answer.h"
+#include "study/compare/comparison.h"
 #include "edges.h"
 #include "failing.h"
 #include "typed.h"
@@ -234,7 +235,8 @@ static void no_common_rank_leaves_all(void **state)
 	release(&s, &c);
 }
 
-static void configurations_by_their_ratios(void **state)
+/* 100 and 200 become 50 and 400: the mean 150 becomes 225, which is also what they are judged by. */
+static void configurations_by_their_mean(void **state)
 {
 	const struct tw_change *t;
 	struct tw_samples s;
@@ -249,7 +251,11 @@ static void configurations_by_their_ratios(void **state)
 	changes_of(&s, &c);
 	t = tw_changes_part(&c, "total_time");
 	assert_int_equal(c.common, 2);
-	assert_true(fabs(t->ratio - 1) < 1e-12);
+	assert_true(fabs(t->ns[0] - 150) < 1e-12);
+	assert_true(fabs(t->ns[1] - 225) < 1e-12);
+	assert_true(fabs(t->ratio - 1.5) < 1e-12);
+	assert_true(fabs(tw_change_faster(t) + 50) < 1e-12);
+	assert_int_equal(t->judged.verdict, TW_WORSE);
 	assert_int_equal(t->paired, 2);
 	assert_int_equal(t->better, 1);
 	assert_int_equal(t->worse, 1);
@@ -296,8 +302,8 @@ static void the_worst_configuration(void **state)
 }
 
 /*
- * Deviations of the ranks: 5 of 105 ns, 10 of 210 ns; of the third configuration there is one rank.
- * The mean of the two is the noise, relative to its configuration for the verdict: 7.06 %.
+ * Deviations of the ranks: 5 of 105 us, 10 of 210 us; of the third configuration, 1000 us, there is
+ * one rank.  Noise is as large a share of the mean of the three: 7.06 %.
  */
 static void the_noise_over_configurations(void **state)
 {
@@ -324,7 +330,7 @@ static void the_noise_over_configurations(void **state)
 		t = tw_changes_part(&c, "total_time");
 		assert_int_equal(t->configs, 3);
 		assert_true(fabs(t->ratio - apart[i]) < 1e-9);
-		assert_true(fabs(t->noise_ns - 1.4826 * 7500) < 1e-6);
+		assert_true(fabs(t->noise_ns - 1.4826 * 15000 / 315000 * (1315000.0 / 3)) < 1e-6);
 		assert_int_equal(t->judged.verdict, i ? TW_WORSE : TW_SAME);
 		assert_int_equal(t->judged.why, i ? TW_WHY_OVER_NOISE : TW_WHY_NOISE);
 		release(&s, &c);
@@ -421,6 +427,39 @@ static void idle_time_follows_the_total(void **state)
 	}
 }
 
+/* Of a window of 1 ms a thousandth counts, whatever the total time of the whole is. */
+static void stages_are_of_their_window(void **state)
+{
+	const struct tw_sample_place place = { 0, -1, -1, "", 0 };
+	struct tw_samples s;
+	struct tw_changes c;
+	struct tw_str why;
+	int64_t more;
+
+	for (more = 999; more <= 1000; more++) {
+		init(&s);
+		add_total(&s, 0, -1, 0, 1000000000000);
+		add_total(&s, 1, -1, 0, 1000000000000);
+		tw_samples_note_window(&s, &place, 1000000);
+		tw_samples_note_window(&s, &place, 900000);
+		add(&s, 0, -1, 0, TW_STAGE, "stage1_f", 1000);
+		add(&s, 1, -1, 0, TW_STAGE, "stage1_f", 1000 + more);
+		add(&s, 0, -1, 0, TW_STAGE_COMM, "stage1_f", 4000);
+		add(&s, 1, -1, 0, TW_STAGE_COMM, "stage1_f", 1500);
+		changes_of(&s, &c);
+		assert_int_equal(c.all[TW_STAGE].items[0].judged.verdict,
+				 more == 999 ? TW_SAME : TW_WORSE);
+		tw_str_init(&why, trawl_allocator_default());
+		tw_change_why(&c.all[TW_STAGE].items[0], &why);
+		assert_int_equal(!strcmp(why.ptr, "below 0.1 % of the window"), more == 999);
+		tw_str_release(&why);
+		assert_true(fabs(tw_stage_overlap(&c, &c.all[TW_STAGE].items[0], 0) - 75) < 1e-9);
+		/* Of different medians more is exposed than there is: nothing is overlapped. */
+		assert_true(tw_stage_overlap(&c, &c.all[TW_STAGE].items[0], 1) <= 0);
+		release(&s, &c);
+	}
+}
+
 /* As many as were matched: what one takes is what is compared. */
 static void collectives_by_call(void **state)
 {
@@ -445,7 +484,39 @@ static void collectives_by_call(void **state)
 	k = &c.all[TW_COLLECTIVE_SYNC].items[0];
 	assert_true(k->by_call);
 	assert_int_equal(k->judged.verdict, TW_SAME);
-	assert_true(fabs(tw_change_faster(k)) < 1e-12);
+	/* The percentage is of the times beside it. */
+	assert_true(fabs(tw_change_faster(k) + 100 / 3.0) < 1e-12);
+	release(&s, &c);
+}
+
+/*
+ * Per call 1000 becomes 1500 ns in one configuration, 3000 becomes 2500 in the other: the mean stays
+ * 2000, although there are more calls.
+ */
+static void collectives_by_call_over_configurations(void **state)
+{
+	static const int64_t calls[2][2] = { { 10, 12 }, { 10, 12 } };
+	static const int64_t ns[2][2] = { { 10000, 18000 }, { 30000, 30000 } };
+	const struct tw_change *k;
+	struct tw_samples s;
+	struct tw_changes c;
+	size_t i, side;
+
+	init(&s);
+	for (i = 0; i < 2; i++)
+		for (side = 0; side < 2; side++) {
+			const struct tw_sample_place place = { side, 256 << i, 28, "", TW_NO_RANK };
+
+			tw_samples_add(&s, &place, TW_COLLECTIVE_SYNC, "allreduce", ns[i][side],
+				       calls[i][side]);
+		}
+	changes_of(&s, &c);
+	k = &c.all[TW_COLLECTIVE_SYNC].items[0];
+	assert_true(k->by_call);
+	assert_true(fabs(k->call_ns[0] - 2000) < 1e-9 && fabs(k->call_ns[1] - 2000) < 1e-9);
+	assert_true(fabs(k->ratio - 1) < 1e-12);
+	assert_int_equal(k->judged.verdict, TW_SAME);
+	assert_true(fabs(tw_change_faster(k) + 20) < 1e-12);
 	release(&s, &c);
 }
 
@@ -837,24 +908,45 @@ static void keep_line(void *context, const char *line)
 	tw_str_add_cstr(context, line);
 }
 
-/* 1000000 % and 1000001 % more than 100 ns. */
-static void a_million_per_cent_is_told(void **state)
+/* Elevenfold is 1000 % more, which is told as such; a nanosecond more is told as a factor. */
+static void above_a_thousand_per_cent_a_factor_is_told(void **state)
 {
-	static const char *const told[] = { "is 1000000 % slower", "is over 1000000 % slower" };
+	static const struct {
+		int64_t test;
+		const char *gate, *why;
+	} cases[] = {
+		{ 1100000, "total_time is 1000 % slower: ", NULL },
+		{ 1100001, "total_time takes 11.0 times as long: ", "; 11.0 times the baseline" },
+		{ 99990000, "total_time takes 1000 times as long: ", "; 1000 times the baseline" },
+		{ 100000000,
+		  "total_time takes over 1000 times as long: ", "; over 1000 times the baseline" },
+	};
+	const struct tw_change *total;
 	struct tw_samples s;
 	struct tw_changes c;
 	struct tw_str line;
-	int64_t i;
+	size_t i;
 
 	EDGE_OF(TW_LIMIT_TOLD_PERCENT_MOST);
-	for (i = 0; i < 2; i++) {
+	EDGE_OF(TW_LIMIT_TOLD_TIMES_MOST);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		tw_str_init(&line, trawl_allocator_default());
 		init(&s);
-		add_total(&s, 0, -1, 0, 100);
-		add_total(&s, 1, -1, 0, 1000100 + i);
+		add_total(&s, 0, -1, 0, 100000);
+		add_total(&s, 1, -1, 0, cases[i].test);
 		changes_of(&s, &c);
+		total = tw_changes_part(&c, "total_time");
+		assert_int_equal(isnan(tw_change_faster(total)), i > 0);
 		assert_int_equal(tw_compare_gate(&c, 0, keep_line, &line), 1);
-		assert_non_null(strstr(line.ptr, told[i]));
+		if (!strstr(line.ptr, cases[i].gate))
+			fail_msg("'%s' in '%s'", cases[i].gate, line.ptr);
+		tw_str_clear(&line);
+		tw_change_why(total, &line);
+		assert_int_equal(strstr(line.ptr, " times the baseline") != NULL, i > 0);
+		if (i)
+			assert_non_null(strstr(line.ptr, cases[i].why));
+		/* The gate knows the percentage all the same. */
+		assert_int_equal(tw_compare_gate(&c, 1000, keep_line, &line), i > 0);
 		release(&s, &c);
 		tw_str_release(&line);
 	}
@@ -869,7 +961,7 @@ static void a_thousand_times_the_noise_is_told(void **state)
 			       .judged = { TW_WORSE, TW_WHY_OVER_NOISE, 4 } };
 	struct tw_str out;
 
-	EDGE_OF(TW_LIMIT_TOLD_NOISE_MOST);
+	EDGE_OF(TW_LIMIT_TOLD_TIMES_MOST);
 	tw_str_init(&out, trawl_allocator_default());
 	c.noise_ns = 1000;
 	c.ns[1] = 999999;
@@ -958,6 +1050,67 @@ static void what_parts_leave_is_told(void **state)
 	}
 }
 
+/* Of four ranks: three take 10 longer each, the last 89 or 90, which is three quarters of it. */
+static void a_rank_with_three_quarters_is_named(void **state)
+{
+	const int64_t base[] = { 1000, 1000, 1000, 1000 };
+	int64_t last;
+
+	EDGE_OF(TW_LIMIT_SPLIT_RANK_PERCENT);
+	for (last = 1089; last <= 1090; last++) {
+		const int64_t test[] = { 1010, 1010, 1010, last };
+		struct tw_samples s;
+		struct tw_changes c;
+		size_t i;
+
+		init(&s);
+		add_computing(&s, 0, -1, base, 4);
+		add_computing(&s, 1, -1, test, 4);
+		for (i = 0; i < 4; i++) {
+			add_total(&s, 0, -1, (int64_t)i, base[i]);
+			add_total(&s, 1, -1, (int64_t)i, test[i]);
+		}
+		changes_of(&s, &c);
+		assert_true(fabs(tw_split_difference(&c.split, TW_SPLIT_COMPUTING) -
+				 (double)(last - 970) / 4) < 1e-9);
+		assert_int_equal(is_answered(&c, "(rank 3: +0.000023 ms)"), last == 1090);
+		release(&s, &c);
+	}
+}
+
+/*
+ * Ranks 0 to 2 of the baseline, 1 to 3 of the test: those of both count.  Idle time may be in two
+ * parts on one side, and what is missing is told.
+ */
+static void the_split_is_of_common_ranks(void **state)
+{
+	struct tw_samples s;
+	struct tw_changes c;
+	int64_t rank;
+
+	init(&s);
+	for (rank = 0; rank < 4; rank++) {
+		if (rank < 3) {
+			add_total(&s, 0, -1, rank, 1000 + rank);
+			add(&s, 0, -1, rank, TW_TIMELINE_PART, "idle_time", 300);
+			add(&s, 0, -1, rank, TW_TIMELINE_PART, "computation_time", 700 + rank);
+		}
+		if (rank) {
+			add_total(&s, 1, -1, rank, 2000);
+			add(&s, 1, -1, rank, TW_TIMELINE_PART, "micro_idle_time", 100);
+			add(&s, 1, -1, rank, TW_TIMELINE_PART, "macro_idle_time", 500);
+		}
+	}
+	changes_of(&s, &c);
+	assert_int_equal(c.split.ranks, 2);
+	assert_true(fabs(c.split.total_ns[0] - 1001.5) < 1e-9);
+	assert_true(fabs(c.split.total_ns[1] - 2000) < 1e-9);
+	assert_true(fabs(tw_split_difference(&c.split, TW_SPLIT_IDLE) - 300) < 1e-9);
+	assert_true(fabs(tw_split_difference(&c.split, TW_SPLIT_COMPUTING) + 701.5) < 1e-9);
+	assert_true(fabs(tw_split_difference(&c.split, TW_SPLIT_REST) - 1400) < 1e-9);
+	release(&s, &c);
+}
+
 static void copy_line(void *context, const char *line)
 {
 	snprintf(context, 200, "%s", line);
@@ -969,9 +1122,10 @@ static void percents_are_as_long_as_they_tell(void **state)
 		int64_t base, test;
 		const char *words;
 	} cases[] = {
-		{ 100, 101, " 1.0 % slower" },		{ 100000, 199949, " 99.9 % slower" },
-		{ 100000, 199951, " 100 % slower" },	{ 1, 10001, " 1000000 % slower" },
-		{ 1, 10002, " over 1000000 % slower" },
+		{ 100, 101, " 1.0 % slower" },
+		{ 100000, 199949, " 99.9 % slower" },
+		{ 100000, 199951, " 100 % slower" },
+		{ 1, 11, " 1000 % slower" },
 	};
 	size_t i;
 
@@ -1089,6 +1243,32 @@ static void collectives_need_a_sheet_of_each_side(void **state)
 
 /* ---- memory */
 
+/* The same pair twice: rows of both, the baseline once. */
+static int stack_all(const struct tw_samples *s, struct trawl_table *const *tables)
+{
+	struct tw_pair pairs[2] = { { .labels = { "a", "b" } }, { .labels = { "a", "c" } } };
+	size_t i, k;
+	int status = 0;
+
+	for (i = 0; i < TW_COMPARE_TABLES && !status; i++) {
+		struct trawl_table *stacked;
+		size_t rows = tables[i] ? trawl_table_rows(tables[i]) : 0;
+
+		for (k = 0; k < 2; k++) {
+			pairs[k].samples = *s;
+			pairs[k].tables[i] = tables[i];
+		}
+		stacked = tw_stack_tables(pairs, 2, (enum tw_compare_table)i, &status);
+		if (stacked)
+			assert_int_equal(trawl_table_rows(stacked),
+					 i == TW_COMPARISON_SUMMARY ? 3 : 2 * rows);
+		if (stacked && rows && i != TW_COMPARISON_SUMMARY)
+			assert_true(tw_table_text_is(stacked, rows, 0, "c"));
+		trawl_table_free(stacked);
+	}
+	return status;
+}
+
 static int whole_run(const struct trawl_allocator *a, const struct trawl_table *sheet)
 {
 	static const char *const labels[2] = { "a", "b" };
@@ -1121,6 +1301,8 @@ static int whole_run(const struct trawl_allocator *a, const struct trawl_table *
 		status = tw_changes_make(&c, &s, &err);
 	if (!status)
 		status = tw_compare_tables(&c, sides, tables, &err);
+	if (!status)
+		status = stack_all(&s, tables);
 	if (!status)
 		status = tw_single_tables(&c, single, more, &err);
 	if (!status) {
@@ -1173,14 +1355,16 @@ int main(void)
 		cmocka_unit_test(rows_of_a_kernel_are_added),
 		cmocka_unit_test(ranks_of_both_sides_count),
 		cmocka_unit_test(no_common_rank_leaves_all),
-		cmocka_unit_test(configurations_by_their_ratios),
+		cmocka_unit_test(configurations_by_their_mean),
 		cmocka_unit_test(the_worst_configuration),
 		cmocka_unit_test(the_noise_over_configurations),
 		cmocka_unit_test(the_noise_of_a_nanosecond),
 		cmocka_unit_test(the_largest_difference_is_first),
 		cmocka_unit_test(lone_configurations_are_compared),
 		cmocka_unit_test(idle_time_follows_the_total),
+		cmocka_unit_test(stages_are_of_their_window),
 		cmocka_unit_test(collectives_by_call),
+		cmocka_unit_test(collectives_by_call_over_configurations),
 		cmocka_unit_test(what_is_not_told_of_a_collective_is_missing),
 		cmocka_unit_test(sides_with_other_steps),
 		cmocka_unit_test(steps_of_configurations),
@@ -1194,11 +1378,13 @@ int main(void)
 		cmocka_unit_test(the_longest_time_counts),
 		cmocka_unit_test(both_letters_for_micro_are_read),
 		cmocka_unit_test(the_gate_has_its_edges),
-		cmocka_unit_test(a_million_per_cent_is_told),
+		cmocka_unit_test(above_a_thousand_per_cent_a_factor_is_told),
 		cmocka_unit_test(a_thousand_times_the_noise_is_told),
 		cmocka_unit_test(one_per_cent_more_calls_are_the_same_work),
 		cmocka_unit_test(long_names_are_cut_where_they_differ),
 		cmocka_unit_test(what_parts_leave_is_told),
+		cmocka_unit_test(a_rank_with_three_quarters_is_named),
+		cmocka_unit_test(the_split_is_of_common_ranks),
 		cmocka_unit_test(percents_are_as_long_as_they_tell),
 		cmocka_unit_test(all_rows_of_a_collective_are_one),
 		cmocka_unit_test(collectives_need_a_sheet_of_each_side),

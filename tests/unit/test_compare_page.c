@@ -89,6 +89,7 @@ struct made {
 	struct trawl_table *tables[3];
 	struct tw_page_table shown[3];
 	struct tw_page_pictures pictures[3];
+	struct tw_page_side sides[2];
 	struct tw_compare_page page;
 };
 
@@ -103,20 +104,26 @@ static bool make(struct made *m, const char *first, const char *second, const ch
 	size_t i;
 
 	*m = (struct made){ .page = { .title = "GEMM Kernel Variance - Sweep Comparison",
-				      .labels = { "Base ROCm", HOSTILE },
-				      .directories = { "sweep_20251121_155219", HOSTILE },
+				      .side_count = 2,
 				      .lines = lines,
-				      .line_count = 2,
-				      .files = files,
-				      .other_files = files } };
+				      .line_count = 2 },
+			    .sides = { { "Base ROCm", "sweep_20251121_155219", files },
+				       { HOSTILE, HOSTILE, files } } };
+	m->page.sides = m->sides;
 	for (i = 0; i < 3; i++) {
 		m->tables[i] = i < 2 ? make_table(more[i], allocator) :
 				       tw_table_new(&spec, allocator);
 		if (!m->tables[i])
 			return false;
 		m->shown[i] = (struct tw_page_table){ i ? "Kernels & more" : HOSTILE,
-						      i ? NULL : "Text", m->tables[i], 5,
-						      i == 1 ? 20 : 0 };
+						      i ? NULL : "Text",
+						      m->tables[i],
+						      5,
+						      i == 1 ? 20 : 0,
+						      0,
+						      NULL,
+						      NULL,
+						      0 };
 	}
 	m->pictures[0] = (struct tw_page_pictures){ "Variance by Thread Count", { first, second } };
 	m->pictures[1] = (struct tw_page_pictures){ HOSTILE, { third, first } };
@@ -261,9 +268,11 @@ static void test_pictures(void **state)
 
 static void test_other_kinds(void **state)
 {
+	static const struct tw_page_side sides[] = { { "a", NULL, NULL }, { "b", NULL, NULL } };
 	static const struct tw_compare_page page = { .title = "t",
 						     .what = "Report",
-						     .labels = { "a", "b" } };
+						     .sides = sides,
+						     .side_count = 2 };
 	struct trawl_error err;
 
 	tw_str_init(&out, trawl_allocator_default());

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "study/compare/joined.h"
-#include "study/compare/report_tables.h"
+#include "study/books/joined.h"
+#include "study/books/report_tables.h"
 #include "failing.h"
 #include "render/render.h"
 #include "base/scope.h"
@@ -93,6 +93,36 @@ static void rows_are_found_by_key(void **state)
 }
 
 /* ---- joining */
+
+/* Of 0.1 % of the largest more than ten times as much is no percentage, of a little more it is. */
+static void next_to_nothing_has_no_percentage(void **state)
+{
+	static const char *const names[] = { "a", "b" };
+	static const char *const keys[] = { "type" }, *const differences[] = { "ms" };
+	const struct tw_keyed a = keyed_of("type,ms\ntotal,1000\nx,0.9\ny,0.9\nz,1\nu,0\n", "type");
+	const struct tw_keyed b =
+		keyed_of("type,ms\ntotal,1000\nx,9.9\ny,9.91\nz,100\nu,1\n", "type");
+	const struct tw_keyed *const sides[] = { &a, &b };
+	const struct tw_join join = { .name = "t",
+				      .meaning = "m",
+				      .sides = sides,
+				      .names = names,
+				      .side_count = 2,
+				      .keys = keys,
+				      .key_count = 1,
+				      .differences = differences,
+				      .difference_count = 1 };
+	struct trawl_table *table;
+
+	assert_int_equal(tw_join_table(&join, &table, trawl_allocator_default(), &err), 0);
+	assert_table(table, "type,ms__b_diff,ms__b_pct,a::ms,b::ms\n"
+			    "total,0,0,1000,1000\n"
+			    "x,9,1000,0.9,9.9\n"
+			    "y,9.01,,0.9,9.91\n"
+			    "z,99,9900,1,100\n"
+			    "u,1,,0,1\n");
+	trawl_table_free(table);
+}
 
 static void three_sides(void **state)
 {
@@ -388,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rows_of_one_key_are_added_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(rows_are_found_by_key, setup, teardown),
+		cmocka_unit_test_setup_teardown(next_to_nothing_has_no_percentage, setup, teardown),
 		cmocka_unit_test_setup_teardown(three_sides, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_and_empty_columns, setup, teardown),
 		cmocka_unit_test_setup_teardown(integers_digit_by_digit, setup, teardown),

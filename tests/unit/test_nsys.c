@@ -665,8 +665,41 @@ static void test_capitals(void **state)
 	assert_int_equal(number(s, 0, "n_comm"), 1);
 	assert_int_equal(number(s, 0, "barrier_ns"), 20);
 	assert_int_equal(number(s, 1, "n_comm"), 1);
-	answer(s, TRAWL_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 2);
 	assert_int_equal(number(s, 0, "exposed_ns"), 10);
+	assert_text(s, 1, "stage", "(compute stream)");
+	assert_int_equal(number(s, 1, "exposed_ns"), 20);
+}
+
+/*
+ * On the stream that computes: a row although no stage launched anything, and nothing of it is
+ * hidden but what another stream computes meanwhile.
+ */
+static void test_communication_on_a_compute_stream(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	kernel(s, 7, 400, 420, 2, COMM);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
+	assert_text(s, 0, "stage", "(compute stream)");
+	assert_int_equal(number(s, 0, "rank"), 3);
+	assert_int_equal(number(s, 0, "comm_ns"), 20);
+	assert_int_equal(number(s, 0, "exposed_ns"), 20);
+	assert_int_equal(number(s, 0, "exposed_union_ns"), 20);
+	assert_true(percent(s, 0, "overlap") == 0);
+	kernel(s, 9, 410, 430, 3, "gemm");
+	add_comm(s);
+	answer(s, TRAWL_NSYS_OVERLAP, 2);
+	assert_text(s, 0, "stage", "stage2_f");
+	assert_text(s, 1, "stage", "(compute stream)");
+	assert_int_equal(number(s, 1, "exposed_ns"), 10);
+	assert_true(percent(s, 1, "overlap") == 50);
+	/* Stages come first, however well they are hidden. */
+	s->options.by = "stage";
+	answer(s, TRAWL_NSYS_OVERLAP, 2);
+	assert_text(s, 0, "stage", "stage2_f");
+	assert_text(s, 1, "stage", "(compute stream)");
 }
 
 /* Q12 */
@@ -1089,6 +1122,7 @@ int main(void)
 		TEST(test_launching_thread_first),
 		TEST(test_several_calls_with_one_id),
 		TEST(test_capitals),
+		TEST(test_communication_on_a_compute_stream),
 		TEST(test_streams_of_two_devices),
 		TEST(test_launch_at_time_0),
 		TEST(test_rules_of_kernels),

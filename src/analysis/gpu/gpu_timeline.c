@@ -198,6 +198,20 @@ int tw_timeline_gaps(const struct tw_derived *d, bool linked_only, tw_visit_gap 
 	return sets_failed(&s) ? TRAWL_ENOMEM : 0;
 }
 
+int tw_timeline_exposed(const struct tw_derived *d, bool linked_only, struct tw_intervals *exposed)
+{
+	uint64_t events = 0;
+	struct tw_scope scope;
+	struct sets s;
+
+	tw_scope_begin(&scope, d->allocator);
+	sets_init(&s, &scope.allocator);
+	fill_sets(&s, d, NULL, d->gpu.count, TW_CODE_NONE, linked_only, &events);
+	tw_intervals_subtract(&s.buckets[TW_COMMUNICATION], &s.buckets[TW_COMPUTE], exposed);
+	tw_scope_end(&scope);
+	return sets_failed(&s) || exposed->failed ? TRAWL_ENOMEM : 0;
+}
+
 enum { TYPE, TIME, PERCENT };
 
 static const struct trawl_column columns[] = {

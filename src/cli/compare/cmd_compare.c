@@ -1,4 +1,4 @@
-/* trawl compare: two sweeps, reports or traces side by side. */
+/* trawl compare: sweeps, reports or traces side by side. */
 #include "cli/compare/compare.h"
 #include "cli/screen.h"
 
@@ -15,11 +15,11 @@
 #include <string.h>
 
 #define PAGE "sweep_comparison_report.html"
-#define MOST_SIDES 16
 
 struct compare_command {
 	struct cli_reporting reporting;
 	const char *labels[2], *page, *xlsx;
+	struct cli_texts more_labels;
 	struct cli_filter lists;
 	int64_t max_memory;
 	double percent;	 /* of --fail-on, NaN: no gate */
@@ -90,6 +90,8 @@ static const struct cli_option own_options[] = {
 	{ "label1", 0, &cli_string, "TEXT", AT(labels[0]),
 	  "label of the baseline (default: its directory)" },
 	{ "label2", 0, &cli_string, "TEXT", AT(labels[1]), "label of the test" },
+	{ "label", 0, &cli_strings, "TEXT", AT(more_labels),
+	  "label of the next side; repeat for each, the baseline first" },
 	{ "fail-on", 0, &percent_kind, "PERCENT", AT(percent),
 	  "exit status 4 for a regression above PERCENT" },
 	{ "xlsx", 0, &cli_string, "FILE", AT(xlsx), "also write a workbook" },
@@ -128,12 +130,11 @@ static int check_options(const struct cli_command *command, struct compare_comma
 	if (count < 2)
 		return cli_usage_error(command, "missing argument: give the baseline, then the "
 						"test");
-	if (count > MOST_SIDES)
-		return cli_usage_error(command, "too many arguments: max %d", MOST_SIDES);
-	if (count > 2 && (!cmd->xlsx || cmd->page || !isnan(cmd->percent)))
-		return cli_usage_error(command,
-				       "more than two sides need --xlsx FILE, without --output "
-				       "and --fail-on");
+	if (count > TRAWL_COMPARE_MOST_SIDES)
+		return cli_usage_error(command, "too many arguments: max %d",
+				       TRAWL_COMPARE_MOST_SIDES);
+	if (cmd->more_labels.count > count)
+		return cli_usage_error(command, "--label: more labels than sides");
 	if (cmd->sheets && !cmd->xlsx)
 		return cli_usage_error(command, "--sheets needs --xlsx FILE");
 	if (cmd->xlsx && !strcmp(cmd->xlsx, page))
@@ -173,7 +174,8 @@ static int print_result(const struct comparison *c)
 	if (format != TW_FORMAT_TABLE) {
 		for (i = 0; i < count; i++)
 			list[i] = trawl_comparison_table(c->of, i);
-		return cli_print_tables(list, count, format, "compare", 0);
+		return cli_print_tables(list, count, format,
+					c->of->side_count > 2 ? "compare_sides" : "compare", 0);
 	}
 	cli_screen_init(&s);
 	cli_summarise_comparison(c->of, &s);
@@ -189,24 +191,25 @@ static void tell_failed(void *context, const char *line)
 /* The exit status where the gate decides that: else CLI_DONE. */
 static int check_gate(const struct comparison *c, bool *incomplete)
 {
-	const char *uneven = trawl_comparison_uneven(c->of);
-	bool gate = !isnan(c->cmd->percent), total;
-	size_t worse;
+	bool gate = !isnan(c->cmd->percent), uneven = false, total;
+	size_t worse, i;
 
 	/* A gate on what cannot be compared must neither pass nor fail as if it could. */
-	if (uneven && (gate || !c->cmd->reporting.common.quiet))
-		cli_message("%s%s", gate ? "--fail-on: no decision: " : "", uneven);
+	for (i = 0; i < c->of->pair_count; i++) {
+		const struct tw_str *why = &c->of->pairs[i].uneven;
+
+		if (why->len && (gate || !c->cmd->reporting.common.quiet))
+			cli_message("%s%s", gate ? "--fail-on: no decision: " : "", why->ptr);
+		uneven |= why->len;
+	}
 	if (!gate)
 		return CLI_DONE;
-	worse = trawl_comparison_gate(c->of, c->cmd->percent, uneven ? NULL : tell_failed, NULL,
-				      &total);
+	worse = trawl_comparison_gate(c->of, c->cmd->percent, tell_failed, NULL, &total);
 	if (!total) {
 		cli_message("--fail-on: total time not checked: missing on one side");
 		*incomplete = true;
 	}
-	if (uneven)
-		return CLI_FAILED;
-	return worse ? CLI_GATE : CLI_DONE;
+	return worse ? CLI_GATE : uneven ? CLI_FAILED : CLI_DONE;
 }
 
 /* ---- the steps */
@@ -224,12 +227,12 @@ static int write_and_print(struct comparison *c, bool *incomplete)
 	return written == CLI_DONE && printed == CLI_DONE ? CLI_DONE : CLI_FAILED;
 }
 
-static int show(struct comparison *c, size_t sides)
+static int show(struct comparison *c)
 {
 	bool incomplete = !trawl_comparison_is_whole(c->of);
-	int status = sides > 2 ? write_workbook(c) : write_and_print(c, &incomplete);
+	int status = write_and_print(c, &incomplete);
 
-	if (status == CLI_DONE && sides == 2)
+	if (status == CLI_DONE)
 		status = check_gate(c, &incomplete);
 	return status == CLI_DONE && incomplete ? CLI_INCOMPLETE : status;
 }
@@ -237,11 +240,10 @@ static int show(struct comparison *c, size_t sides)
 static struct trawl_compare_options options_of(const struct compare_command *cmd,
 					       struct comparison *c)
 {
-	return (struct trawl_compare_options){
+	struct trawl_compare_options o = {
 		.report = &cmd->reporting.options,
 		.threads = cmd->reporting.common.threads,
 		.max_memory = cmd->max_memory,
-		.labels = { cmd->labels[0], cmd->labels[1] },
 		.filter = cli_filter_of(&cmd->lists),
 		.in_common = !isnan(cmd->percent),
 		.strict = cmd->reporting.common.strict,
@@ -254,6 +256,14 @@ static struct trawl_compare_options options_of(const struct compare_command *cmd
 		.note_context = &c->notes,
 		.quiet = cmd->reporting.common.quiet,
 	};
+	size_t i;
+
+	for (i = 0; i < cmd->more_labels.count; i++)
+		o.labels[i] = cmd->more_labels.text[i];
+	for (i = 0; i < 2; i++)
+		if (cmd->labels[i])
+			o.labels[i] = cmd->labels[i];
+	return o;
 }
 
 static int compare_sides(struct comparison *c, const char *const *paths, size_t count)
@@ -271,12 +281,12 @@ static int compare_sides(struct comparison *c, const char *const *paths, size_t 
 		cli_message("compared in %.3f s", cli_seconds() - start);
 	/* With nothing but what is left out where --quiet is given. */
 	cli_tell_notes(&c->notes, false);
-	/* None of the inputs is written over; more than two have no page. */
-	if (!status && count == 2)
+	/* None of the inputs is written over. */
+	if (!status)
 		status = tw_sink_check(cmd->page, &err);
 	if (!status && cmd->xlsx)
 		status = tw_sink_check(cmd->xlsx, &err);
-	return status ? cli_fail(&err) : show(c, count);
+	return status ? cli_fail(&err) : show(c);
 }
 
 static int compare(const struct cli_command *command, int argc, char **argv)
@@ -300,14 +310,14 @@ static int compare(const struct cli_command *command, int argc, char **argv)
 
 const struct cli_command cli_command_compare = {
 	"compare",
-	"A B",
-	"compare two sweeps, reports or traces: speedups, regressions, noise",
+	"A B...",
+	"compare sweeps, reports or traces: speedups, regressions, noise",
 	"A (the baseline) and B are each a sweep, a report (perf_report.xlsx, a directory of CSV\n"
 	"files), a trace, or the traces of one job. Writes a page, sweep_comparison_report.html in\n"
 	"the current directory, with --xlsx a workbook, and prints a summary. A difference counts\n"
 	"when it is above rank-to-rank noise and above 1 %. With --fail-on the exit status is 4\n"
-	"when the total time, or an item of 1 % of it, regressed by more than PERCENT. More than\n"
-	"two reports go into a workbook.\n\n"
+	"when the total time, or an item of 1 % of it, regressed by more than PERCENT. Of more\n"
+	"sides each is compared with A.\n\n"
 	"  trawl compare sweep_before sweep_after --label1 'ROCm 6.4' --label2 'ROCm 7.0'\n",
 	options,
 	compare,

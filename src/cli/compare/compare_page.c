@@ -1,4 +1,4 @@
-/* The page that compares two sides. */
+/* The page that compares sides. */
 #include "cli/compare/compare.h"
 
 #include "base/alloc.h"
@@ -13,13 +13,6 @@
 /* Rows of a table before "show all". */
 #define SHOWN_ROWS 20
 
-/* What the page is made of. */
-struct page {
-	const struct tw_side *sides;
-	struct trawl_table *const *tables;
-	const struct tw_answer *answer;
-};
-
 /* ---- tables */
 
 /*
@@ -33,6 +26,10 @@ static const char *const shown_columns[] = {
 	"configuration",
 	TW_COL_TEST_CONFIGURATION,
 	"type",
+	"part",
+	"stage",
+	"range",
+	"domain",
 	"name",
 	TW_COL_KERNEL_NAME,
 	TW_COL_COLLECTIVE_NAME,
@@ -44,6 +41,11 @@ static const char *const shown_columns[] = {
 	TW_COL_TEST_MS,
 	TW_COL_DIFFERENCE_MS,
 	TW_COL_FASTER,
+	TW_COL_CHANGE_OF_TOTAL,
+	TW_COL_BASELINE_OVERLAP,
+	TW_COL_TEST_OVERLAP,
+	TW_COL_BASELINE_EXPOSED_MS,
+	TW_COL_TEST_EXPOSED_MS,
 	TW_COL_OTHERS_DIFFERENCE_MS,
 	TW_COL_OF_TOTAL,
 	TW_COL_NOISE_MS,
@@ -71,12 +73,12 @@ static bool has_values(const struct trawl_table *table, size_t column)
 	return false;
 }
 
-/* Names are in the table before, and how many configurations an item is in is no news. */
+/* Names are in the table before, reasons above; how many configurations an item is in is no news. */
 static bool is_said_elsewhere(const char *table, const char *column)
 {
-	bool summary = !strcmp(table, tw_compare_specs[TW_COMPARISON_SUMMARY].name);
-
-	return !strcmp(column, summary ? "name" : "configurations");
+	if (!strcmp(table, tw_compare_specs[TW_COMPARISON_SUMMARY].name))
+		return !strcmp(column, "name") || !strcmp(column, "why");
+	return !strcmp(column, "configurations");
 }
 
 /* Those of its columns that are shown and say something; NULL when out of memory. */
@@ -118,14 +120,21 @@ static const struct {
 	{ TW_COMPARISON_SUMMARY, "Baseline and Test", NULL },
 	{ TW_CONFIGURATION_CHANGES, "Configurations", NULL },
 	{ TW_TIMELINE_CHANGES, "Timeline",
-	  "Compute, exposed communication, exposed copies and idle time add up to the total. "
-	  "Faster work leaves more idle time in the same total: no regression." },
+	  "Compute, exposed communication, exposed copies and idle time of a rank add up to its "
+	  "total; medians over ranks need not. Faster work leaves more idle time in the same total: "
+	  "no regression." },
+	{ TW_DIFFERENCE_SPLIT, "Breakdown of the Difference",
+	  "Means over the ranks of both sides: rows add up to the total. Waiting is for the rank of the "
+	  "row, transfer the rest of exposed communication." },
 	{ TW_RANK_CHANGES, "Compute Time by Rank",
 	  "A rank that alone computes much longer than before is a straggler: the communication "
 	  "time of the other ranks grows." },
 	{ TW_OPERATION_CHANGES, "Operations", NULL },
 	{ TW_KERNEL_CHANGES, "Kernels", NULL },
 	{ TW_COLLECTIVE_CHANGES, "Collectives", NULL },
+	{ TW_STAGE_CHANGES, "Exposed Communication by Stage",
+	  "In the steady-state window of each rank, as 'trawl nsys overlap' has it." },
+	{ TW_RANGE_CHANGES, "NVTX Ranges", "GPU time of what was launched in each." },
 	{ TW_TIMELINE_BY_CONFIGURATION, "Timeline by Configuration", NULL },
 };
 #define ON_PAGE (sizeof(on_page) / sizeof(on_page[0]))
@@ -140,35 +149,84 @@ static bool is_shown(enum tw_compare_table which, const struct trawl_table *tabl
 		return false;
 	verdict = trawl_table_find_column(table, "verdict");
 	for (row = 0; which == TW_RANK_CHANGES && row < trawl_table_rows(table); row++)
-		if (strcmp(trawl_table_cell(table, row, verdict).text, tw_verdict_names[TW_SAME]))
+		if (!tw_table_text_is(table, row, verdict, tw_verdict_names[TW_SAME]))
 			return true;
 	return which != TW_RANK_CHANGES;
 }
 
-/* The narrowed ones are the caller's to free; *count of tables. */
-static int list_tables(const struct page *p, struct tw_page_table *list, size_t *count,
-		       struct trawl_table *narrow[ON_PAGE])
+/* Rows at the end that do not differ. */
+static size_t count_folded(const struct trawl_table *table)
 {
-	size_t i;
+	const char *folded = tw_table_spec(table)->folded;
+	size_t verdict = trawl_table_find_column(table, "verdict"), rows = trawl_table_rows(table),
+	       n = 0;
 
-	*count = 0;
+	while (folded && n < rows && tw_table_text_is(table, rows - 1 - n, verdict, folded))
+		n++;
+	return n;
+}
+
+/* What is made for a page, and let go with it. */
+struct made {
+	struct trawl_table *narrow[ON_PAGE * TRAWL_COMPARE_MOST_SIDES];
+	struct tw_page_table tables[ON_PAGE * TRAWL_COMPARE_MOST_SIDES];
+	size_t count;
+	const char *lines[TRAWL_COMPARE_MOST_SIDES][TW_ANSWER_LINES]; /* of each pair */
+};
+
+static int add_table(struct made *m, size_t i, const struct trawl_table *table)
+{
+	struct trawl_table *narrow = narrowed(table);
+	size_t verdict;
+
+	if (!narrow)
+		return TRAWL_ENOMEM;
+	verdict = trawl_table_find_column(narrow, "verdict");
+	m->narrow[m->count] = narrow;
+	m->tables[m->count++] = (struct tw_page_table){
+		.heading = on_page[i].heading,
+		.text = on_page[i].text,
+		.table = narrow,
+		.verdict = verdict < trawl_table_columns(narrow) ? verdict : SIZE_MAX,
+		.shown = SHOWN_ROWS,
+		.folded = count_folded(table),
+	};
+	return 0;
+}
+
+/* Of several sides a part each, behind the summary of all. */
+static int add_pair(struct made *m, const struct trawl_comparison *c, size_t pair)
+{
+	const struct tw_pair *p = &c->pairs[pair];
+	size_t first = m->count, i;
+	bool parted = c->side_count > 2;
+
+	for (i = 0; i < p->answer.count; i++)
+		m->lines[pair][i] = p->answer.lines[i].ptr;
 	for (i = 0; i < ON_PAGE; i++) {
 		const struct trawl_table *table = p->tables[on_page[i].table];
-		size_t verdict;
 
-		if (!is_shown(on_page[i].table, table))
-			continue;
-		narrow[i] = narrowed(table);
-		if (!narrow[i])
+		if (is_shown(on_page[i].table, table) &&
+		    !(parted && on_page[i].table == TW_COMPARISON_SUMMARY) &&
+		    add_table(m, i, table))
 			return TRAWL_ENOMEM;
-		table = narrow[i];
-		verdict = trawl_table_find_column(table, "verdict");
-		list[(*count)++] = (struct tw_page_table){
-			on_page[i].heading, on_page[i].text, table,
-			verdict < trawl_table_columns(table) ? verdict : SIZE_MAX, SHOWN_ROWS
-		};
 	}
+	if (!parted || m->count == first)
+		return 0;
+	m->tables[first].part = cli_text("%s against %s", p->labels[1], p->labels[0]);
+	m->tables[first].lines = m->lines[pair];
+	m->tables[first].line_count = p->answer.count;
 	return 0;
+}
+
+static int list_tables(struct made *m, const struct trawl_comparison *c)
+{
+	int status = c->side_count > 2 ? add_table(m, 0, c->tables[TW_COMPARISON_SUMMARY]) : 0;
+	size_t i;
+
+	for (i = 0; i < c->pair_count && !status; i++)
+		status = add_pair(m, c, i);
+	return status;
 }
 
 /* ---- pictures */
@@ -193,18 +251,20 @@ static const char *picture_path(const struct trawl_sweep *sweep, const char *plo
 	return kept;
 }
 
-/* Of sweeps: pictures that the stage before has drawn. */
-static size_t list_pictures(const struct page *p, struct tw_page_pictures *list, bool missing[2])
+/* Of two sweeps: pictures that the stage before has drawn. */
+static size_t list_pictures(const struct trawl_comparison *c, struct tw_page_pictures *list,
+			    bool missing[2])
 {
 	size_t side, i;
 
-	if (p->sides[0].kind != TW_SIDE_SWEEP || p->sides[1].kind != TW_SIDE_SWEEP)
+	if (c->side_count > 2 || c->sides[0].kind != TW_SIDE_SWEEP ||
+	    c->sides[1].kind != TW_SIDE_SWEEP)
 		return 0;
 	for (i = 0; i < TW_VARIANCE_PLOTS; i++) {
 		list[i] = (struct tw_page_pictures){ .heading = picture_headings[i] };
 		for (side = 0; side < 2; side++) {
 			const char *path =
-				picture_path(&p->sides[side].sweep, tw_variance_plot_names[i]);
+				picture_path(&c->sides[side].sweep, tw_variance_plot_names[i]);
 
 			if (!access(path, F_OK))
 				list[i].paths[side] = path;
@@ -234,54 +294,59 @@ static void describe_files(const struct tw_side *s, const char *list[5])
 	list[count] = NULL;
 }
 
-/* What a side is, where both are the same. */
-static const char *what_of(const struct tw_side sides[2])
+/* What a side is, where all are the same. */
+static const char *what_of(const struct trawl_comparison *c)
 {
-	if (sides[0].kind == TW_SIDE_SWEEP && sides[1].kind == TW_SIDE_SWEEP)
-		return "Sweep";
-	if (sides[0].kind != TW_SIDE_TRACES && sides[1].kind != TW_SIDE_TRACES)
-		return "Report";
-	return sides[0].kind == sides[1].kind && sides[0].traces == 1 && sides[1].traces == 1 ?
-		       "Trace" :
-		       "Run";
+	size_t sweeps = 0, jobs = 0, traces = 0, i;
+
+	for (i = 0; i < c->side_count; i++) {
+		sweeps += c->sides[i].kind == TW_SIDE_SWEEP;
+		jobs += c->sides[i].kind == TW_SIDE_TRACES;
+		traces += c->sides[i].kind == TW_SIDE_TRACES && c->sides[i].traces == 1;
+	}
+	return sweeps == c->side_count ? "Sweep" :
+	       !jobs		       ? "Report" :
+	       traces == c->side_count ? "Trace" :
+					 "Run";
 }
 
-static int render_page(const struct page *p, struct trawl_table *narrow[ON_PAGE], bool missing[2],
+static int render_page(const struct trawl_comparison *c, struct made *m, bool missing[2],
 		       struct tw_str *html, struct tw_str *told, struct trawl_error *err)
 {
-	struct tw_page_table tables[ON_PAGE];
 	struct tw_page_pictures pictures[TW_VARIANCE_PLOTS];
-	const char *files[2][5], *lines[TW_ANSWER_LINES];
+	struct tw_page_side sides[TRAWL_COMPARE_MOST_SIDES];
+	const char *files[TRAWL_COMPARE_MOST_SIDES][5], *verdicts[TRAWL_COMPARE_MOST_SIDES];
+	bool parted = c->side_count > 2;
 	struct tw_compare_page page = {
-		.what = what_of(p->sides),
-		.labels = { p->sides[0].label, p->sides[1].label },
-		.directories = { p->sides[0].name, p->sides[1].name },
-		.lines = lines,
-		.line_count = p->answer->count,
-		.tables = tables,
+		.what = what_of(c),
+		.sides = sides,
+		.side_count = c->side_count,
+		.lines = parted ? verdicts : m->lines[0],
+		.line_count = parted ? c->pair_count : c->pairs[0].answer.count,
+		.tables = m->tables,
 		.pictures = pictures,
-		.files = files[0],
-		.other_files = files[1],
 	};
 	size_t i;
 
-	for (i = 0; i < p->answer->count; i++)
-		lines[i] = p->answer->lines[i].ptr;
-	if (list_tables(p, tables, &page.table_count, narrow))
+	if (list_tables(m, c))
 		return tw_no_memory(err);
-	page.picture_count = list_pictures(p, pictures, missing);
+	page.table_count = m->count;
+	page.picture_count = list_pictures(c, pictures, missing);
 	page.title = page.picture_count ? "GEMM Kernel Variance - Sweep Comparison" :
 					  "Performance Comparison";
-	describe_files(&p->sides[0], files[0]);
-	describe_files(&p->sides[1], files[1]);
+	for (i = 0; i < c->pair_count; i++)
+		verdicts[i] = m->lines[i][0];
+	for (i = 0; i < c->side_count; i++) {
+		describe_files(&c->sides[i], files[i]);
+		sides[i] = (struct tw_page_side){ c->labels[i], c->sides[i].name, files[i] };
+	}
 	return tw_render_compare_page(&page, html, told, err);
 }
 
 int cli_write_comparison_page(const struct trawl_comparison *c, const char *path, bool quiet,
 			      bool *lacking)
 {
-	const struct page page = { c->sides, c->all, &c->answer };
-	struct trawl_table *narrow[ON_PAGE] = { NULL };
+	struct made *made = cli_alloc(1, sizeof(*made));
 	bool missing[2] = { false, false };
 	struct tw_str html, told;
 	struct trawl_error err;
@@ -290,7 +355,7 @@ int cli_write_comparison_page(const struct trawl_comparison *c, const char *path
 
 	tw_str_init(&html, trawl_allocator_default());
 	tw_str_init(&told, trawl_allocator_default());
-	status = render_page(&page, narrow, missing, &html, &told, &err);
+	status = render_page(c, made, missing, &html, &told, &err);
 	if (!status)
 		status = tw_sink_write_text(path, &html, trawl_allocator_default(), &err);
 	for (i = 0; i < 2 && !status && !quiet; i++)
@@ -304,8 +369,8 @@ int cli_write_comparison_page(const struct trawl_comparison *c, const char *path
 		if (!quiet)
 			cli_message("page written to %s", path);
 	}
-	for (i = 0; i < ON_PAGE; i++)
-		trawl_table_free(narrow[i]);
+	for (i = 0; i < made->count; i++)
+		trawl_table_free(made->narrow[i]);
 	tw_str_release(&html);
 	tw_str_release(&told);
 	return status ? CLI_FAILED : CLI_DONE;

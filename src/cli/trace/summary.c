@@ -655,12 +655,13 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 
 	s->out.failed |= !devices;
 	add_trace_lines(report, trace, devices ? trawl_table_rows(devices) : 0, &s->out);
-	add_timeline(report, several, s);
+	/* Their union hides what each does. */
 	if (several) {
 		cli_add_heading(s, trawl_table_meaning(devices));
 		tw_render_text(devices, &s->out, s->width, MOST_DEVICES);
 	}
 	trawl_table_free(devices);
+	add_timeline(report, several, s);
 	add_top(report, top_ops, s);
 	add_kernel_kinds(report, top_ops, s);
 	add_over_roofline(report, s);

@@ -58,6 +58,7 @@ const char *const tw_compare_style[] = {
 	"}",
 	"h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 0.6em; padding-bottom: 0.35em; border-bottom: 3px solid var(--head); }",
 	"h2 { font-size: 1.3rem; line-height: 1.25; margin: 2em 0 0.6em; padding-left: 0.55em; border-left: 4px solid var(--head); scroll-margin-top: 0.5rem; }",
+	"h2.part { font-size: 1.5rem; margin-top: 2.4em; padding: 0 0 0.3em; border-left: 0; border-bottom: 3px solid var(--head); }",
 	"h3 { font-size: 1.05rem; margin: 1.2em 0 0.3em; }",
 	"p, ul { margin: 0.6em 0; }",
 	"ul { padding-left: 1.3em; }",
@@ -104,6 +105,7 @@ const char *const tw_compare_style[] = {
 	"th[aria-sort=\"ascending\"] button::after { content: \"\\a0\\2191\"; opacity: 1; }",
 	"th[aria-sort=\"descending\"] button::after { content: \"\\a0\\2193\"; opacity: 1; }",
 	"summary { cursor: pointer; }",
+	".folded > summary { color: var(--link); font-size: 0.92rem; margin: 0.7em 0; }",
 	".tools { display: flex; flex-wrap: wrap; gap: 0.4em 1em; align-items: center; font-size: 0.92rem; }",
 	".tools input { font: inherit; width: 14rem; max-width: 100%; padding: 0.25em 0.5em; color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: 4px; }",
 	".tools button { font: inherit; color: var(--link); background: none; border: 1px solid var(--line); border-radius: 4px; padding: 0.25em 0.7em; cursor: pointer; }",
@@ -118,6 +120,7 @@ const char *const tw_compare_style[] = {
 	"  main { padding: 1rem 0.9rem 2rem; border-radius: 0; box-shadow: none; }",
 	"  h1 { font-size: 1.35rem; }",
 	"  h2 { font-size: 1.15rem; }",
+	"  h2.part { font-size: 1.25rem; }",
 	"  .pair, .files { grid-template-columns: minmax(0, 1fr); }",
 	"  tbody .wide { max-width: 15rem; }",
 	"  .data thead .wide:first-child { min-width: 9rem; }",
@@ -134,6 +137,6 @@ const char *const tw_compare_style[] = {
 	"}",
 };
 
-const size_t tw_compare_style_lines = 130;
+const size_t tw_compare_style_lines = 133;
 
-const char tw_compare_style_hash[] = "sha256-kGVfT8gRFqy7xwcfD14DDyU2c/thp/tZO4d77f8JqcA=";
+const char tw_compare_style_hash[] = "sha256-o6MNGhHhrqex8GCa45g+9koqU6W5B0kgCHlCX3sskFI=";

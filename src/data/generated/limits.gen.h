@@ -72,14 +72,17 @@
 /* % more or fewer calls: sides with a smaller difference did the same work */
 #define TW_LIMIT_SAME_WORK_PERCENT 1
 
+/* % of what a part changed by over the ranks: at or above it the rank is named in the breakdown of a difference */
+#define TW_LIMIT_SPLIT_RANK_PERCENT 75
+
 /* % of the part that changed most: at or above it the rest of the total is shown */
 #define TW_LIMIT_REST_PERCENT 1
 
-/* %: larger values are shown as "over" this */
-#define TW_LIMIT_TOLD_PERCENT_MOST 1000000
+/* %: an increase above it is shown as a factor, and has no percentage */
+#define TW_LIMIT_TOLD_PERCENT_MOST 1000
 
-/* times the noise of the ranks: at or above it the difference is shown as far above the noise */
-#define TW_LIMIT_TOLD_NOISE_MOST 1000
+/* times the noise of the ranks, or the baseline: at or above it a factor is shown as over this, or as far above the noise */
+#define TW_LIMIT_TOLD_TIMES_MOST 1000
 
 /* %: a smaller share is shown as no difference */
 #define TW_LIMIT_NO_DIFFERENCE_PERCENT 0.05

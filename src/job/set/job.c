@@ -41,6 +41,7 @@ void tw_rank_release(struct tw_rank *rank)
 		trawl_table_free(rank->tables[i]);
 	tw_free(a, rank->tables, rank->table_capacity * sizeof(*rank->tables));
 	tw_free(a, rank->collectives, rank->collective_count * sizeof(*rank->collectives));
+	tw_free(a, rank->exposed, rank->exposed_count * sizeof(*rank->exposed));
 	tw_free(a, rank->kinds, rank->kind_count * sizeof(*rank->kinds));
 	tw_pool_release(&rank->texts);
 	if (rank->attached)

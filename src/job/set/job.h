@@ -67,6 +67,10 @@ struct tw_rank {
 	struct tw_collective *collectives; /* in order of start, then of the input */
 	uint64_t collective_count;
 
+	/* Stretches of exposed communication, in order, where they were asked for. */
+	struct tw_interval *exposed;
+	size_t exposed_count;
+
 	struct trawl_table **tables; /* the rank's own tables that were asked for */
 	size_t table_count, table_capacity;
 

@@ -111,8 +111,11 @@ static void note_ranks(const struct trawl_job *job, const struct tw_job_rules *r
 		const struct tw_rank *rank = &job->ranks[i];
 		const char *path = job->set.files[rank->file].path;
 
+		bool again = i && rank->file == rank[-1].file &&
+			     !strcmp(rank->message, rank[-1].message);
+
 		by_order += rank->rule == TRAWL_RANK_BY_ORDER;
-		if (rank->message[0])
+		if (rank->message[0] && !again)
 			tw_str_note(notes, "%s: %s", path, rank->message);
 		if (rank->rule < TRAWL_RANK_BY_NAME && rank->name_rank >= 0 &&
 		    rank->name_rank != rank->rank)

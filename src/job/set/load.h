@@ -15,6 +15,7 @@ struct tw_load_options {
 	size_t block_size;			   /* of reading, 0: the default */
 	const struct trawl_report_options *report; /* view and so on; NULL: defaults */
 	bool who_only; /* no more than who each is: ranks without work, collectives and tables */
+	bool exposed;  /* keep the stretches of exposed communication; not between processes */
 	/* Names of tables of the report of each rank to keep; NULL: none, which is quicker. */
 	const char *const *tables;
 	size_t table_count;

@@ -77,8 +77,9 @@ static void take_defects(struct tw_rank *rank, const struct trawl_report *report
 		n += trawl_report_defect(report, i).severity != TRAWL_NOTE;
 	if (!n)
 		return;
-	snprintf(message, sizeof(message), "%s %s (%" PRId64 "): %s",
-		 trawl_severity_name(worst.severity), worst.kind, worst.count, worst.meaning);
+	snprintf(message, sizeof(message), "%s %s (%" PRId64 "): %s%s%s",
+		 trawl_severity_name(worst.severity), worst.kind, worst.count, worst.meaning,
+		 worst.table ? ": table " : "", worst.table ? worst.table : "");
 	rank->message = tw_rank_keep(rank, message);
 	rank->worst = worst.severity;
 	if (worst.severity == TRAWL_LOST)
@@ -274,6 +275,30 @@ static int take_timeline(struct tw_rank *rank, const struct tw_derived *d, bool 
 	return tw_timeline_of(&rank->timeline, d, NULL, gpu->count, TW_CODE_NONE, linked_only, -1);
 }
 
+static int take_exposed(struct tw_rank *rank, const struct tw_derived *d, bool linked_only)
+{
+	struct tw_intervals exposed;
+	size_t i;
+	int status;
+
+	tw_intervals_init(&exposed, rank->allocator);
+	status = tw_timeline_exposed(d, linked_only, &exposed);
+	tw_intervals_resize(&exposed, exposed.count);
+	for (i = 0; i < exposed.count; i++) {
+		struct tw_interval *e = &exposed.items[i];
+
+		*e = (struct tw_interval){ tw_view_real_start(&d->view, e->start_ns),
+					   tw_view_real_end(&d->view, e->start_ns, e->end_ns) };
+	}
+	if (status || exposed.failed || exposed.capacity != exposed.count) {
+		tw_intervals_release(&exposed);
+		return TRAWL_ENOMEM;
+	}
+	rank->exposed = exposed.items;
+	rank->exposed_count = exposed.count;
+	return 0;
+}
+
 static void take_view(struct tw_rank *rank, const struct trawl_report *report,
 		      const struct tw_steps *steps)
 {
@@ -284,7 +309,8 @@ static void take_view(struct tw_rank *rank, const struct trawl_report *report,
 	}
 }
 
-static int reduce_report(struct tw_rank *rank, const struct trawl_report *report, bool linked_only)
+static int reduce_report(struct tw_rank *rank, const struct trawl_report *report, bool linked_only,
+			 bool exposed)
 {
 	const struct tw_analysis_input *in = tw_report_input(report);
 	struct reduction r = { .trace = in->trace, .derived = in->derived, .rank = rank };
@@ -297,6 +323,7 @@ static int reduce_report(struct tw_rank *rank, const struct trawl_report *report
 	if (trawl_report_defects(report))
 		take_defects(rank, report);
 	status = take_facts(rank, in->trace) || take_timeline(rank, in->derived, linked_only) ||
+				 (exposed && take_exposed(rank, in->derived, linked_only)) ||
 				 take_collectives(&r) || rank->texts.failed ?
 			 TRAWL_ENOMEM :
 			 0;
@@ -364,7 +391,7 @@ static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 	status = trawl_report_new(&report, trace, &report_options, err);
 	if (status)
 		return status;
-	status = reduce_report(rank, report, report_options.linked_only);
+	status = reduce_report(rank, report, report_options.linked_only, options->exposed);
 	if (!status)
 		status = keep_tables(rank, report, options);
 	if (!status && options->attach)

@@ -65,19 +65,24 @@ static const char *what_of(const struct tw_compare_page *page)
 
 static bool has_files(const struct tw_compare_page *page)
 {
-	return page->files || page->other_files;
+	size_t i;
+
+	for (i = 0; i < page->side_count; i++)
+		if (page->sides[i].files)
+			return true;
+	return false;
 }
 
-static void add_lines(const struct tw_compare_page *page, struct tw_str *out)
+static void add_lines(const char *const *lines, size_t count, struct tw_str *out)
 {
 	size_t i;
 
-	if (!page->line_count)
+	if (!count)
 		return;
 	add(out, "<div class=\"info\">\n");
-	for (i = 0; i < page->line_count; i++) {
+	for (i = 0; i < count; i++) {
 		add(out, "<p>");
-		add_text(out, page->lines[i]);
+		add_text(out, lines[i]);
 		add(out, "</p>\n");
 	}
 	add(out, "</div>\n");
@@ -90,13 +95,22 @@ static void add_link(struct tw_str *out, const char *kind, size_t number, const 
 	add(out, "</a>\n");
 }
 
+/* Tables within parts are too many for it. */
 static void add_contents(const struct tw_compare_page *page, struct tw_str *out)
 {
 	size_t i;
+	bool parted = false;
 
 	add(out, "<nav aria-label=\"Contents\">\n");
-	for (i = 0; i < page->table_count; i++)
-		add_link(out, "table", i + 1, page->tables[i].heading);
+	for (i = 0; i < page->table_count; i++) {
+		const struct tw_page_table *t = &page->tables[i];
+
+		parted |= t->part != NULL;
+		if (t->part)
+			add_link(out, "part", i + 1, t->part);
+		else if (!parted)
+			add_link(out, "table", i + 1, t->heading);
+	}
 	for (i = 0; i < page->picture_count; i++)
 		add_link(out, "pictures", i + 1, page->pictures[i].heading);
 	if (has_files(page))
@@ -115,11 +129,13 @@ static void add_sides(const struct tw_compare_page *page, struct tw_str *out)
 		    "<thead><tr><th scope=\"col\">%s</th><th scope=\"col\">Path</th></tr></thead>\n"
 		    "<tbody>\n",
 		    what_of(page));
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < page->side_count; i++) {
+		const struct tw_page_side *side = &page->sides[i];
+
 		add(out, "<tr><th scope=\"row\" class=\"text wide\">");
-		add_text(out, page->labels[i]);
+		add_text(out, side->label);
 		add(out, "</th><td class=\"text wide\">");
-		add_text(out, page->directories[i] ? page->directories[i] : "");
+		add_text(out, side->directory ? side->directory : "");
 		add(out, "</td></tr>\n");
 	}
 	add(out, "</tbody>\n</table>\n</div>\n");
@@ -267,13 +283,13 @@ static const char *row_class(const struct tw_page_table *t, size_t row)
 	return "";
 }
 
-static void add_rows(const struct tw_page_table *t, const struct columns *columns,
-		     struct tw_str *out)
+static void add_rows(const struct tw_page_table *t, const struct columns *columns, size_t first,
+		     size_t end, struct tw_str *out)
 {
-	size_t rows = trawl_table_rows(t->table), count = trawl_table_columns(t->table), r, c;
+	size_t count = trawl_table_columns(t->table), r, c;
 
 	add(out, "<tbody>\n");
-	for (r = 0; r < rows && !out->failed; r++) {
+	for (r = first; r < end && !out->failed; r++) {
 		const char *look = row_class(t, r);
 
 		if (*look)
@@ -302,11 +318,39 @@ static void add_notes(const struct trawl_table *table, struct tw_str *out)
 	add(out, "</ul>\n");
 }
 
-static void add_table(const struct tw_page_table *t, size_t number, struct tw_str *out)
+static void add_grid(const struct tw_page_table *t, size_t number, size_t first, size_t end,
+		     struct tw_str *out)
 {
 	const char *meaning = trawl_table_meaning(t->table);
 	struct columns columns = look_at(t->table);
 
+	tw_str_addf(out,
+		    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+		    "aria-labelledby=\"table%zu\">\n"
+		    "<table class=\"data\" data-shown=\"%zu\">\n<caption><span>",
+		    number, t->shown);
+	add_text(out, meaning && *meaning ? meaning : t->heading);
+	add(out, "</span></caption>\n");
+	add_header(t->table, &columns, out);
+	add_rows(t, &columns, first, end, out);
+	add(out, "</table>\n</div>\n");
+}
+
+/* A part has a heading of its own, above that of its first table. */
+static void add_part_head(const struct tw_page_table *t, size_t number, struct tw_str *out)
+{
+	tw_str_addf(out, "<h2 class=\"part\" id=\"part%zu\">", number);
+	add_text(out, t->part);
+	add(out, "</h2>\n");
+	add_lines(t->lines, t->line_count, out);
+}
+
+static void add_table(const struct tw_page_table *t, size_t number, struct tw_str *out)
+{
+	size_t rows = trawl_table_rows(t->table), kept = rows - t->folded;
+
+	if (t->part)
+		add_part_head(t, number, out);
 	tw_str_addf(out, "<section>\n<h2 id=\"table%zu\">", number);
 	add_text(out, t->heading);
 	add(out, "</h2>\n");
@@ -315,19 +359,20 @@ static void add_table(const struct tw_page_table *t, size_t number, struct tw_st
 		add_text(out, t->text);
 		add(out, "</p>\n");
 	}
-	if (trawl_table_rows(t->table)) {
-		tw_str_addf(out,
-			    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-			    "aria-labelledby=\"table%zu\">\n"
-			    "<table class=\"data\" data-shown=\"%zu\">\n<caption><span>",
-			    number, t->shown);
-		add_text(out, meaning && *meaning ? meaning : t->heading);
-		add(out, "</span></caption>\n");
-		add_header(t->table, &columns, out);
-		add_rows(t, &columns, out);
-		add(out, "</table>\n</div>\n");
-	} else {
+	if (kept)
+		add_grid(t, number, 0, kept, out);
+	else if (rows)
+		add(out, "<p class=\"faint\">Nothing differs by more than noise and "
+			 "thresholds.</p>\n");
+	else
 		add(out, "<p class=\"faint\">No rows.</p>\n");
+	if (t->folded) {
+		tw_str_addf(out,
+			    "<details class=\"folded\"><summary>%zu of %zu without a "
+			    "difference</summary>\n",
+			    t->folded, rows);
+		add_grid(t, number, kept, rows, out);
+		add(out, "</details>\n");
 	}
 	add_notes(t->table, out);
 	add(out, "</section>\n");
@@ -423,7 +468,7 @@ static int add_pictures(const struct tw_compare_page *page, size_t i, struct tw_
 	add_text(out, p->heading);
 	add(out, "</h2>\n<div class=\"pair\">\n");
 	for (side = 0; side < 2 && !status; side++)
-		status = add_picture(p, side, page->labels[side], out, told);
+		status = add_picture(p, side, page->sides[side].label, out, told);
 	add(out, "</div>\n</section>\n");
 	return status;
 }
@@ -432,20 +477,21 @@ static int add_pictures(const struct tw_compare_page *page, size_t i, struct tw_
 
 static void add_files(const struct tw_compare_page *page, struct tw_str *out)
 {
-	const char *const *const lists[] = { page->files, page->other_files };
 	size_t i, k;
 
 	if (!has_files(page))
 		return;
 	add(out,
 	    "<section>\n<h2 id=\"files1\">Data Files Information</h2>\n<div class=\"files\">\n");
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < page->side_count; i++) {
+		const struct tw_page_side *side = &page->sides[i];
+
 		add(out, "<div>\n<h3>");
-		add_text(out, page->labels[i]);
+		add_text(out, side->label);
 		add(out, "</h3>\n<ul>\n");
-		for (k = 0; lists[i] && lists[i][k]; k++) {
+		for (k = 0; side->files && side->files[k]; k++) {
 			add(out, "<li>");
-			add_text(out, lists[i][k]);
+			add_text(out, side->files[k]);
 			add(out, "</li>\n");
 		}
 		add(out, "</ul>\n</div>\n");
@@ -460,7 +506,7 @@ int tw_render_compare_page(const struct tw_compare_page *page, struct tw_str *ou
 	size_t i;
 
 	add_head(page, out);
-	add_lines(page, out);
+	add_lines(page->lines, page->line_count, out);
 	add_contents(page, out);
 	add_sides(page, out);
 	for (i = 0; i < page->table_count; i++)

@@ -1,5 +1,5 @@
 /*
- * A page that shows two sides next to each other and needs nothing else: its style, pictures and
+ * A page that shows sides next to each other and needs nothing else: its style, pictures and
  * the script that sorts and filters its tables are inside; without the script it is whole too.
  * Nothing else runs in it and nothing is loaded.  All text is escaped here.
  */
@@ -17,6 +17,17 @@ struct tw_page_table {
 	const struct trawl_table *table;
 	size_t verdict; /* column whose text colours the row (better, worse), SIZE_MAX: none */
 	size_t shown;	/* rows shown at first, further ones on demand; 0: all */
+	size_t folded;	/* so many of the last rows do not differ, and are folded */
+	/* Of the first table of a part of the page: its heading and lines; NULL: it is in that before. */
+	const char *part;
+	const char *const *lines;
+	size_t line_count;
+};
+
+struct tw_page_side {
+	const char *label, *directory; /* directory: base name, shown beside the label */
+	/* "Data Files Information": lines of text, NULL ends; NULL for all sides: no such part. */
+	const char *const *files;
 };
 
 /* A picture of each side. */
@@ -27,18 +38,15 @@ struct tw_page_pictures {
 
 struct tw_compare_page {
 	const char *title;
-	const char *what; /* a side is: "Sweep", "Report", "Trace"; NULL: "Sweep" */
-	const char *labels[2],
-		*directories[2];  /* directories: base names, shown beside the labels */
+	const char *what;		  /* a side is: "Sweep", "Report", "Trace"; NULL: "Sweep" */
+	const struct tw_page_side *sides; /* two where there are pictures */
+	size_t side_count;
 	const char *const *lines; /* the answer in sentences, first of all */
 	size_t line_count;
 	const struct tw_page_table *tables;
 	size_t table_count;
 	const struct tw_page_pictures *pictures;
 	size_t picture_count;
-	/* "Data Files Information": lines of text for each side, NULL ends; both NULL: no such part. */
-	const char *const *files;
-	const char *const *other_files;
 };
 
 /*

@@ -1,6 +1,5 @@
 #include "study/compare/answer.h"
 
-#include "base/alloc.h"
 #include "data/limits.h"
 #include "render/width.h"
 
@@ -26,20 +25,32 @@ void tw_add_ms(struct tw_str *out, double ns)
 }
 
 /* Without its sign. */
-static void add_percent(struct tw_str *out, double percent)
+void tw_add_percent(struct tw_str *out, double percent)
 {
 	double size = fabs(percent);
 
-	if (size > TW_LIMIT_TOLD_PERCENT_MOST) {
-		tw_str_add_cstr(out, "over " TW_LIMIT_TEXT(TW_LIMIT_TOLD_PERCENT_MOST) " %");
-		return;
-	}
 	tw_str_add_real_fixed(out, size,
 			      size >= 99.95 ? 0 :
 			      size >= 0.95  ? 1 :
 			      size >= 0.01  ? 2 :
 					      4);
 	tw_str_add_cstr(out, " %");
+}
+
+/* "12.3 times" */
+static void add_times(struct tw_str *out, double times)
+{
+	if (times >= TW_LIMIT_TOLD_TIMES_MOST)
+		tw_str_add_cstr(out, "over " TW_LIMIT_TEXT(TW_LIMIT_TOLD_TIMES_MOST));
+	else
+		tw_str_add_real_fixed(out, times, times < 100 ? 1 : 0);
+	tw_str_add_cstr(out, " times");
+}
+
+/* What the verdict is on: per call where numbers of calls differ. */
+static const double *judged_ns(const struct tw_change *c)
+{
+	return c->by_call ? c->call_ns : c->ns;
 }
 
 static const char *name_of(const struct tw_changes *changes, const struct tw_change *c)
@@ -118,7 +129,7 @@ static void add_noise(struct tw_str *out, const struct tw_change *c)
 		tw_str_add_cstr(out, "no rank-to-rank noise");
 		return;
 	}
-	if (apart / c->noise_ns < TW_LIMIT_TOLD_NOISE_MOST) {
+	if (apart / c->noise_ns < TW_LIMIT_TOLD_TIMES_MOST) {
 		tw_str_add_real_fixed(out, apart / c->noise_ns, apart / c->noise_ns < 10 ? 1 : 0);
 		tw_str_add_cstr(out, "x rank-to-rank noise (");
 	} else {
@@ -151,7 +162,8 @@ void tw_change_why(const struct tw_change *c, struct tw_str *out)
 		tw_str_add_cstr(out, "below " BELOW_PERCENT " % of the baseline");
 		break;
 	case TW_WHY_SMALL_OF_TOTAL:
-		tw_str_addf(out, "below %g %% of the total time", BELOW_TOTAL_PERCENT);
+		tw_str_addf(out, "below %g %% of the %s", BELOW_TOTAL_PERCENT,
+			    c->of_window ? "window" : "total time");
 		break;
 	case TW_WHY_OVER_NOISE:
 		add_noise(out, c);
@@ -172,16 +184,24 @@ void tw_change_why(const struct tw_change *c, struct tw_str *out)
 	if (c->better + c->worse)
 		tw_str_addf(out, "; better in %zu, worse in %zu of %zu", c->better, c->worse,
 			    c->configs);
+	if (c->by_call) {
+		tw_str_add_cstr(out, "; judged per call: ");
+		tw_add_ms(out, c->call_ns[0]);
+		tw_str_add_cstr(out, " -> ");
+		tw_add_ms(out, c->call_ns[1]);
+	} else if (c->ns[0] > 0 && c->ns[1] > c->ns[0] && isnan(tw_change_faster(c))) {
+		tw_str_add_cstr(out, "; ");
+		add_times(out, c->ns[1] / c->ns[0]);
+		tw_str_add_cstr(out, " the baseline");
+	}
 	if (c->calls[0] >= 0 && c->calls[1] >= 0 && c->calls[0] != c->calls[1])
-		tw_str_addf(out, "%s; calls %lld -> %lld", c->by_call ? ", per call" : "",
-			    (long long)c->calls[0], (long long)c->calls[1]);
-	else if (c->by_call)
-		tw_str_add_cstr(out, "; per call");
+		tw_str_addf(out, "; calls %lld -> %lld", (long long)c->calls[0],
+			    (long long)c->calls[1]);
 }
 
 /* ---- the answer */
 
-static struct tw_str *next_line(struct tw_answer *answer)
+struct tw_str *tw_answer_line(struct tw_answer *answer)
 {
 	return &answer->lines[answer->count++];
 }
@@ -190,29 +210,45 @@ static void add_over(struct tw_str *out, const struct tw_changes *changes,
 		     const struct tw_change *total)
 {
 	if (changes->common > 1)
-		tw_str_addf(out, "geometric mean of %zu configurations", changes->common);
+		tw_str_addf(out, "mean of %zu configurations", changes->common);
 	else if (total->ranks[0] > 1 || total->ranks[1] > 1)
 		tw_str_addf(out, "median of %zu rank%s", total->ranks[1],
 			    total->ranks[1] == 1 ? "" : "s");
 }
 
+/* "is 12 % slower", "takes 12 times as long". */
+static void add_slower(struct tw_str *out, const struct tw_change *c, const char *than)
+{
+	const double *ns = judged_ns(c);
+	double faster = tw_faster_percent(ns[0], ns[1]);
+
+	if (isnan(faster) && ns[0] > 0) {
+		tw_str_add_cstr(out, " takes ");
+		add_times(out, ns[1] / ns[0]);
+		tw_str_addf(out, " as long%s%s", *than ? " as " : "", than);
+		return;
+	}
+	tw_str_add_cstr(out, " is ");
+	if (ns[0] > 0) {
+		tw_add_percent(out, faster);
+		tw_str_add_char(out, ' ');
+	}
+	tw_str_addf(out, "%s%s%s%s", ns[1] > ns[0] ? "slower" : "faster",
+		    c->by_call ? " per call" : "", *than ? " than " : "", than);
+}
+
 static void say_total(const struct tw_changes *changes, const struct tw_change *total,
 		      const char *const labels[2], struct tw_answer *answer)
 {
-	struct tw_str *out = next_line(answer);
-	double faster = tw_change_faster(total);
+	struct tw_str *out = tw_answer_line(answer);
 
 	if (total->judged.verdict == TW_SAME) {
-		tw_str_addf(out, "%s and %s take the same time: ", labels[1], labels[0]);
+		tw_str_addf(out, "%s and %s take the same time", labels[1], labels[0]);
 	} else {
-		tw_str_addf(out, "%s is ", labels[1]);
-		if (total->ns[0] > 0) {
-			add_percent(out, faster);
-			tw_str_add_char(out, ' ');
-		}
-		tw_str_addf(out, "%s than %s: ",
-			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
+		tw_str_add_cstr(out, labels[1]);
+		add_slower(out, total, labels[0]);
 	}
+	tw_str_add_cstr(out, ": ");
 	tw_add_ms(out, total->ns[1]);
 	tw_str_add_cstr(out, total->judged.verdict == TW_SAME ? " and " : " instead of ");
 	tw_add_ms(out, total->ns[0]);
@@ -226,136 +262,11 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 	tw_str_add_char(out, '.');
 }
 
-/* Non-overlapping parts of the total. */
-static const struct {
-	const char *type, *label;
-} whole[] = {
-	{ "computation_time", "compute" },
-	{ "exposed_comm_time", TW_LABEL_EXPOSED_COMMUNICATION },
-	{ "exposed_memcpy_time", TW_LABEL_EXPOSED_COPIES },
-	{ "idle_time", "idle time" },
-};
-#define WHOLE_PARTS (sizeof(whole) / sizeof(whole[0]))
-
 static double apart_of(const struct tw_change *c)
 {
 	double from = isnan(c->ns[0]) ? 0 : c->ns[0], to = isnan(c->ns[1]) ? 0 : c->ns[1];
 
 	return to - from;
-}
-
-/* ---- stragglers */
-
-static int compare_apart(const void *a, const void *b)
-{
-	const struct tw_rank_change *x = *(const struct tw_rank_change *const *)a;
-	const struct tw_rank_change *y = *(const struct tw_rank_change *const *)b;
-
-	if (fabs(x->apart_ns) > fabs(y->apart_ns) || fabs(x->apart_ns) < fabs(y->apart_ns))
-		return fabs(x->apart_ns) > fabs(y->apart_ns) ? -1 : 1;
-	return x->config != y->config ? (x->config < y->config ? -1 : 1) :
-	       x->rank != y->rank     ? (x->rank < y->rank ? -1 : 1) :
-					0;
-}
-
-static void add_rank(struct tw_str *out, const struct tw_rank_change *c, bool first)
-{
-	double longer = (c->ratio - 1) * 100;
-
-	tw_str_addf(out, "%s %lld computes ", first ? "ank" : ", rank", (long long)c->rank);
-	if (fabs(longer) < TW_LIMIT_SAME_BELOW_PERCENT) {
-		tw_str_add_cstr(out, "as long as before");
-	} else {
-		add_percent(out, longer);
-		tw_str_add_cstr(out, longer > 0 ? " longer" : " less");
-	}
-	tw_str_add_cstr(out, " (");
-	tw_add_ms(out, (double)c->ns[0]);
-	tw_str_add_cstr(out, " -> ");
-	tw_add_ms(out, (double)c->ns[1]);
-	tw_str_add_char(out, ')');
-}
-
-/* Whether the exposed communication is waiting for a rank. */
-static void add_waiting(struct tw_str *out, const struct tw_changes *changes,
-			const struct tw_rank_change *c)
-{
-	const struct tw_change_list *list = changes->common > 1 ? &changes->each[TW_TIMELINE_PART] :
-								  &changes->all[TW_TIMELINE_PART];
-	double apart = 0;
-	size_t i;
-
-	for (i = 0; i < list->count; i++)
-		if ((changes->common < 2 || list->items[i].config == c->config) &&
-		    !strcmp(name_of(changes, &list->items[i]), "exposed_comm_time"))
-			apart = list->items[i].ns[1] - list->items[i].ns[0];
-	if (!(apart * c->apart_ns > 0))
-		return;
-	tw_str_addf(out, ": they wait %s for it", c->more ? "longer" : "less");
-	if (fabs(c->apart_ns) * 2 < fabs(apart))
-		return;
-	tw_str_addf(out, ", which is most of the %s exposed communication (%c",
-		    c->more ? "longer" : "shorter", apart > 0 ? '+' : '-');
-	tw_add_ms(out, apart);
-	tw_str_add_char(out, ')');
-}
-
-/* Outliers of the configuration with the largest one. */
-static void add_odd_ranks(struct tw_str *out, const struct tw_changes *changes,
-			  const struct tw_rank_change *const *odd, size_t count)
-{
-	const struct tw_rank_change *first = odd[0];
-	size_t named = 0, here = 0, i;
-
-	if (changes->common > 1)
-		tw_str_addf(out, "In %s r", changes->samples->configs[first->config].name);
-	else
-		tw_str_add_char(out, 'R');
-	for (i = 0; i < count; i++) {
-		if (odd[i]->config != first->config)
-			continue;
-		if (named < MAX_NAMED) {
-			add_rank(out, odd[i], !named);
-			named++;
-		}
-		here++;
-	}
-	if (here > named)
-		tw_str_addf(out, " and %zu more", here - named);
-	if (fabs(first->others_ns) * 100 < (double)first->ns[0] * TW_LIMIT_SAME_BELOW_PERCENT) {
-		tw_str_add_cstr(out, ", the others as long as before");
-	} else {
-		tw_str_addf(out, ", the others %c", first->others_ns > 0 ? '+' : '-');
-		tw_add_ms(out, first->others_ns);
-		tw_str_add_cstr(out, " (median)");
-	}
-	add_waiting(out, changes, first);
-	tw_str_add_char(out, '.');
-	if (count > here)
-		tw_str_addf(out, " Other configurations have %zu more outlier rank%s.",
-			    count - here, count - here == 1 ? "" : "s");
-}
-
-static void say_ranks(const struct tw_changes *changes, struct tw_answer *answer)
-{
-	const struct trawl_allocator *a = changes->samples->allocator;
-	const struct tw_rank_changes *ranks = &changes->ranks;
-	const struct tw_rank_change **odd;
-	size_t count = 0, i;
-
-	if (!ranks->odd)
-		return;
-	odd = tw_alloc_array(a, ranks->odd, sizeof(*odd));
-	for (i = 0; odd && i < ranks->count; i++)
-		if (ranks->items[i].more || ranks->items[i].less)
-			odd[count++] = &ranks->items[i];
-	if (odd) {
-		qsort(odd, count, sizeof(*odd), compare_apart);
-		add_odd_ranks(next_line(answer), changes, odd, count);
-	} else {
-		next_line(answer)->failed = true;
-	}
-	tw_free(a, odd, ranks->odd * sizeof(*odd));
 }
 
 /* Why a part has no verdict, in brackets. */
@@ -369,80 +280,123 @@ static void add_doubt(struct tw_str *out, const struct tw_change *c)
 		tw_str_addf(out, " (below %g %% of the total)", BELOW_TOTAL_PERCENT);
 }
 
-static void add_signed(struct tw_str *out, double ns)
+void tw_add_signed(struct tw_str *out, double ns)
 {
 	tw_str_add_char(out, ns < 0 ? '-' : '+');
 	tw_add_ms(out, ns);
 }
 
 struct part {
-	const struct tw_change *change;
-	const char *label;
-	size_t place;
+	enum tw_split_part part;
+	double apart_ns;
+};
+
+/* How a sentence calls a part, of or for one rank, and the part of the timeline with its verdict. */
+static const struct {
+	const char *label, *rank, *type;
+} told[TW_SPLIT_PARTS] = {
+	[TW_SPLIT_COMPUTING] = { "compute", " of rank", "computation_time" },
+	[TW_SPLIT_WAITING] = { "waiting", " for rank", NULL },
+	[TW_SPLIT_TRANSFER] = { "transfer", "", NULL },
+	[TW_SPLIT_COMMUNICATION] = { TW_LABEL_EXPOSED_COMMUNICATION, " of rank",
+				     "exposed_comm_time" },
+	[TW_SPLIT_COPIES] = { TW_LABEL_EXPOSED_COPIES, " of rank", "exposed_memcpy_time" },
+	[TW_SPLIT_IDLE] = { "idle time", " of rank", "idle_time" },
+	[TW_SPLIT_OTHER] = { "other work", " of rank", NULL },
 };
 
 static int compare_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
-	double p = fabs(apart_of(x->change)), q = fabs(apart_of(y->change));
+	double p = fabs(x->apart_ns), q = fabs(y->apart_ns);
 
 	if (p > q || p < q)
 		return p > q ? -1 : 1;
-	return x->place < y->place ? -1 : 1;
+	return x->part < y->part ? -1 : 1;
 }
 
 /* Those that moved, the largest first. */
-static size_t take_parts(const struct tw_changes *changes, struct part parts[WHOLE_PARTS])
+static size_t take_parts(const struct tw_split *split, struct part parts[TW_SPLIT_REST])
 {
 	size_t n = 0, i;
 
-	for (i = 0; i < WHOLE_PARTS; i++) {
-		const struct tw_change *c = tw_changes_part(changes, whole[i].type);
+	for (i = 0; i < TW_SPLIT_REST; i++) {
+		double apart = tw_split_difference(split, (enum tw_split_part)i);
 
-		if (c && fabs(apart_of(c)) > 0)
-			parts[n++] = (struct part){ c, whole[i].label, i };
+		if (fabs(apart) > 0)
+			parts[n++] = (struct part){ (enum tw_split_part)i, apart };
 	}
 	qsort(parts, n, sizeof(*parts), compare_parts);
 	return n;
 }
 
-/*
- * Breakdown of the difference of the total; without a difference, only parts that changed.  Medians
- * of parts need not add up to the median of the total.
- */
+/* Whether a part of the timeline has a verdict of its own. */
+static bool has_moved(const struct tw_changes *changes)
+{
+	bool moved = false;
+	size_t i;
+
+	for (i = 0; i < TW_SPLIT_PARTS; i++) {
+		const struct tw_change *c = told[i].type ? tw_changes_part(changes, told[i].type) :
+							   NULL;
+
+		moved |= c && (c->judged.verdict != TW_SAME || c->judged.why == TW_WHY_TOTAL);
+	}
+	return moved;
+}
+
+static void add_part(struct tw_str *out, const struct tw_changes *changes, const struct part *p)
+{
+	bool all = false;
+	const struct tw_split_row *most = tw_split_main_rank(&changes->split, p->part, &all);
+	const struct tw_change *c =
+		told[p->part].type ? tw_changes_part(changes, told[p->part].type) : NULL;
+
+	tw_str_add_cstr(out, told[p->part].label);
+	if (most && all)
+		tw_str_addf(out, "%s %lld", told[p->part].rank, (long long)most->rank);
+	tw_str_add_char(out, ' ');
+	tw_add_signed(out, p->apart_ns);
+	if (most && !all) {
+		tw_str_addf(out, " (rank %lld: ", (long long)most->rank);
+		tw_add_signed(out, most->ns[1] - most->ns[0]);
+		tw_str_add_char(out, ')');
+	}
+	/* The noise of the ranks is no doubt about one that stands out of it. */
+	if (c && !(most && c->judged.why == TW_WHY_NOISE))
+		add_doubt(out, c);
+}
+
+/* Breakdown of the difference of the mean total; without a difference, only parts that changed. */
 static void say_parts(const struct tw_changes *changes, const struct tw_change *total,
 		      struct tw_answer *answer)
 {
-	bool same = total->judged.verdict == TW_SAME, moved = false;
-	struct part parts[WHOLE_PARTS];
-	size_t count = take_parts(changes, parts), i;
-	double rest = apart_of(total);
+	const struct tw_split *split = &changes->split;
+	struct part parts[TW_SPLIT_REST];
+	size_t count = take_parts(split, parts), i;
+	double rest = tw_split_difference(split, TW_SPLIT_REST);
+	bool same = total->judged.verdict == TW_SAME;
 	struct tw_str *out;
 
-	for (i = 0; i < count; i++)
-		moved |= parts[i].change->judged.verdict != TW_SAME ||
-			 parts[i].change->judged.why == TW_WHY_TOTAL;
-	if (!count || (same && !moved))
+	if (!count || (same && !has_moved(changes)))
 		return;
-	out = next_line(answer);
+	out = tw_answer_line(answer);
 	if (same) {
-		tw_str_add_cstr(out, "Changed parts: ");
+		tw_str_add_cstr(out, "Changed parts");
 	} else {
 		tw_str_add_cstr(out, "Breakdown of ");
-		add_signed(out, apart_of(total));
-		tw_str_add_cstr(out, ": ");
+		tw_add_signed(out, split->total_ns[1] - split->total_ns[0]);
 	}
+	if (split->ranks > 1)
+		tw_str_addf(out, " (mean over %zu ranks)", split->ranks);
 	for (i = 0; i < count; i++) {
-		tw_str_addf(out, "%s%s ", i ? ", " : "", parts[i].label);
-		add_signed(out, apart_of(parts[i].change));
-		add_doubt(out, parts[i].change);
-		rest -= apart_of(parts[i].change);
+		tw_str_add_cstr(out, i ? ", " : ": ");
+		add_part(out, changes, &parts[i]);
 	}
-	if (fabs(rest) * 100 >= fabs(apart_of(parts[0].change)) * TW_LIMIT_REST_PERCENT) {
+	if (fabs(rest) * 100 >= fabs(parts[0].apart_ns) * TW_LIMIT_REST_PERCENT) {
 		tw_str_add_cstr(out, "; ");
-		add_signed(out, rest);
-		tw_str_addf(out, " unattributed%s",
-			    total->ranks[0] > 1 ? " (medians do not add up)" : "");
+		tw_add_signed(out, rest);
+		tw_str_add_cstr(out, " unattributed");
 	}
 	tw_str_add_char(out, '.');
 }
@@ -473,7 +427,7 @@ static size_t add_moved(struct tw_str *out, const struct tw_changes *changes,
 				tw_str_add_cstr(out, ", ");
 			add_name(out, changes, list, c);
 			tw_str_add_cstr(out, " (");
-			add_signed(out, apart_of(c));
+			tw_add_signed(out, apart_of(c));
 			tw_str_add_char(out, ')');
 		}
 		if (n > MAX_NAMED)
@@ -487,7 +441,7 @@ static size_t add_moved(struct tw_str *out, const struct tw_changes *changes,
 
 static void say_moved(const struct tw_changes *changes, struct tw_answer *answer)
 {
-	struct tw_str *out = next_line(answer);
+	struct tw_str *out = tw_answer_line(answer);
 	size_t worse, better;
 
 	if (!changes->all[TW_OPERATION].count && !changes->all[TW_KERNEL].count) {
@@ -496,13 +450,44 @@ static void say_moved(const struct tw_changes *changes, struct tw_answer *answer
 	}
 	worse = add_moved(out, changes, TW_WORSE, "Slower: ");
 	if (worse)
-		out = next_line(answer);
+		out = tw_answer_line(answer);
 	better = add_moved(out, changes, TW_BETTER, "Faster: ");
 	if (!worse && better)
 		tw_str_add_cstr(out, " No operator or kernel is slower beyond noise.");
 	else if (!worse)
 		tw_str_add_cstr(out, "No operator or kernel is slower or faster beyond noise.");
 	else if (!better)
+		answer->count--;
+}
+
+/* Stages of exports whose communication is hidden better or worse. */
+static void say_stages(const struct tw_changes *changes, struct tw_answer *answer)
+{
+	const struct tw_change_list *list = &changes->all[TW_STAGE];
+	struct tw_str *out = tw_answer_line(answer);
+	size_t n = 0, i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct tw_change *c = &list->items[i];
+
+		if ((c->judged.verdict != TW_BETTER && c->judged.verdict != TW_WORSE) ||
+		    n++ >= MAX_NAMED)
+			continue;
+		tw_str_add_cstr(out, n == 1 ? "Exposed communication by stage: " : ", ");
+		add_name(out, changes, list, c);
+		tw_str_add_char(out, ' ');
+		tw_add_signed(out, apart_of(c));
+		tw_str_add_cstr(out, " (overlap ");
+		tw_str_add_real_fixed(out, tw_stage_overlap(changes, c, 0), 1);
+		tw_str_add_cstr(out, " % -> ");
+		tw_str_add_real_fixed(out, tw_stage_overlap(changes, c, 1), 1);
+		tw_str_add_cstr(out, " %)");
+	}
+	if (n > MAX_NAMED)
+		tw_str_addf(out, " and %zu more", n - MAX_NAMED);
+	if (n)
+		tw_str_add_char(out, '.');
+	else
 		answer->count--;
 }
 
@@ -532,7 +517,7 @@ static void say_one_sided(const struct tw_changes *changes, const char *const la
 	}
 	if (!counts[0] && !counts[1])
 		return;
-	out = next_line(answer);
+	out = tw_answer_line(answer);
 	tw_str_add_cstr(out, "Kernels on one side only: ");
 	add_count(out, counts[1], labels[1], ns[1]);
 	tw_str_add_cstr(out, counts[0] && counts[1] ? ", " : "");
@@ -588,7 +573,7 @@ static void say_uneven(const struct tw_changes *changes, const char *const label
 		       struct tw_answer *answer)
 {
 	if (changes->uneven.count)
-		tw_compare_uneven(changes, labels, next_line(answer));
+		tw_compare_uneven(changes, labels, tw_answer_line(answer));
 }
 
 /* Different numbers of calls are different work: times per call are comparable. */
@@ -610,7 +595,7 @@ static void say_work(const struct tw_changes *changes, const char *const labels[
 	if (changes->uneven.count || !(calls[0] > 0) ||
 	    fabs(calls[1] / calls[0] - 1) * 100 <= TW_LIMIT_SAME_WORK_PERCENT)
 		return;
-	out = next_line(answer);
+	out = tw_answer_line(answer);
 	tw_str_addf(out, "The work differs: %s ran the common kernels ", labels[1]);
 	tw_str_add_real_fixed(out, calls[1] / calls[0], 2);
 	tw_str_addf(out, " times as often as %s: compare times per call.", labels[0]);
@@ -633,7 +618,7 @@ static void say_best(const struct tw_changes *changes, const char *const labels[
 
 	if (changes->totals.count < 2 || a == SIZE_MAX || b == SIZE_MAX)
 		return;
-	out = next_line(answer);
+	out = tw_answer_line(answer);
 	tw_str_addf(out, "Best configuration of %s: %s (", labels[0],
 		    config_of(changes->samples, a, 0));
 	tw_add_ms(out, items[a].ns[0]);
@@ -642,7 +627,7 @@ static void say_best(const struct tw_changes *changes, const char *const labels[
 	apart = (1 - items[b].ns[1] / items[a].ns[0]) * 100;
 	if (fabs(apart) >= TW_LIMIT_SAME_BELOW_PERCENT) {
 		tw_str_add_cstr(out, "; ");
-		add_percent(out, apart);
+		tw_add_percent(out, apart);
 		tw_str_addf(out, " %s than the best of %s", apart > 0 ? "less" : "more", labels[0]);
 	}
 	tw_str_add_cstr(out, ").");
@@ -660,14 +645,16 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 	say_uneven(changes, labels, answer);
 	if (total) {
 		say_total(changes, total, labels, answer);
-		say_ranks(changes, answer);
+		tw_say_stragglers(changes, labels, answer);
+		tw_say_ranks(changes, answer);
 		say_parts(changes, total, answer);
 	} else {
-		tw_str_addf(next_line(answer),
+		tw_str_addf(tw_answer_line(answer),
 			    changes->common ? "Total time is missing in %s or %s." :
 					      "%s and %s have no configuration in common.",
 			    labels[0], labels[1]);
 	}
+	say_stages(changes, answer);
 	say_moved(changes, answer);
 	say_one_sided(changes, labels, answer);
 	say_work(changes, labels, answer);
@@ -702,15 +689,11 @@ static void fail_row(struct gate *g, const struct tw_change_list *list, const st
 	add_name(&line, g->changes, list, c);
 	if (c->config != TW_ALL_CONFIGS && g->changes->samples->configs[c->config].name[0])
 		tw_str_addf(&line, " in %s", g->changes->samples->configs[c->config].name);
-	tw_str_add_cstr(&line, " is ");
-	if (c->ns[0] > 0) {
-		add_percent(&line, tw_change_faster(c));
-		tw_str_add_char(&line, ' ');
-	}
-	tw_str_add_cstr(&line, "slower: ");
-	tw_add_ms(&line, c->ns[1]);
+	add_slower(&line, c, "");
+	tw_str_add_cstr(&line, ": ");
+	tw_add_ms(&line, judged_ns(c)[1]);
 	tw_str_add_cstr(&line, " instead of ");
-	tw_add_ms(&line, c->ns[0]);
+	tw_add_ms(&line, judged_ns(c)[0]);
 	tw_str_add_cstr(&line, "; ");
 	tw_change_why(c, &line);
 	g->tell(g->context, line.failed ? what : line.ptr);
@@ -720,10 +703,11 @@ static void fail_row(struct gate *g, const struct tw_change_list *list, const st
 
 static bool is_over(const struct gate *g, const struct tw_change *c)
 {
-	double slower = -tw_change_faster(c);
+	const double *ns = judged_ns(c);
 
 	/* An increase from zero is above any percentage. */
-	return c->judged.verdict == TW_WORSE && (isnan(slower) || slower > g->percent);
+	return c->judged.verdict == TW_WORSE &&
+	       !((ns[1] - ns[0]) * 100 <= ns[0] * g->percent && ns[0] > 0);
 }
 
 static void check_list(struct gate *g, enum tw_compared_kind kind, const char *what)

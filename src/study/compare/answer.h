@@ -4,7 +4,7 @@
 
 #include "study/compare/tables.h"
 
-#define TW_ANSWER_LINES 10
+#define TW_ANSWER_LINES 12
 
 struct tw_answer {
 	struct tw_str lines[TW_ANSWER_LINES]; /* sentences */
@@ -32,5 +32,17 @@ bool tw_compare_uneven(const struct tw_changes *changes, const char *const label
  */
 size_t tw_compare_gate(const struct tw_changes *changes, double percent,
 		       void (*tell)(void *context, const char *line), void *context);
+
+/* ---- for the files that the answer is made by */
+
+struct tw_str *tw_answer_line(struct tw_answer *answer);
+/* With a sign, and without its sign. */
+void tw_add_signed(struct tw_str *out, double ns);
+void tw_add_percent(struct tw_str *out, double percent);
+
+/* answer_ranks.c */
+void tw_say_stragglers(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_answer *answer);
+void tw_say_ranks(const struct tw_changes *changes, struct tw_answer *answer);
 
 #endif

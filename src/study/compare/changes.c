@@ -3,6 +3,7 @@
 #include "analysis/stats.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "data/limits.h"
 #include "study/compare/steps.h"
 
 #include <math.h>
@@ -146,13 +147,32 @@ static void judge_by_call(const struct tw_spread spreads[2], int64_t total2,
 	change->judged = tw_judge(&spreads[0], &test, total2);
 }
 
+static enum tw_compared_kind kind_of(const struct run runs[2])
+{
+	const struct run *run = &runs[!runs[0].count];
+
+	return run->count ? (enum tw_compared_kind)run->items[0].kind : TW_TIMELINE_PART;
+}
+
+/* Twice what a kind's times are a part of, of the baseline: of stages their window; -1: not known. */
+static int64_t whole2(const struct work *w, enum tw_compared_kind kind, uint32_t config)
+{
+	int64_t window_ns = w->samples->configs[config].window_ns[0];
+
+	if (kind < TW_STAGE)
+		return w->totals2[config];
+	return window_ns > 0 && window_ns < TW_LONGEST_COMPARED_NS ? 2 * window_ns : -1;
+}
+
 static void compare_runs(struct work *w, const struct run runs[2], uint32_t config,
 			 struct tw_change *change)
 {
+	int64_t total2 = whole2(w, kind_of(runs), config);
 	struct tw_spread spreads[2];
 	unsigned side;
 
 	*change = (struct tw_change){ .config = config, .worst_config = TW_ALL_CONFIGS };
+	change->of_window = kind_of(runs) >= TW_STAGE;
 	take_pairs(w, runs, change);
 	for (side = 0; side < 2; side++) {
 		change->unranked |= runs[side].count && runs[side].items[0].rank == TW_NO_RANK;
@@ -166,20 +186,20 @@ static void compare_runs(struct work *w, const struct run runs[2], uint32_t conf
 						change->ns[side] / (double)change->calls[side] :
 						(double)NAN;
 	}
-	change->judged = tw_judge(&spreads[0], &spreads[1], w->totals2[config]);
+	change->judged = tw_judge(&spreads[0], &spreads[1], total2);
 	change->noise_ns = spread_ns(change->judged.noise4);
 	change->ratio = change->ns[0] > 0 ? change->ns[1] / change->ns[0] : (double)NAN;
 	change->configs = spreads[0].count && spreads[1].count;
 	if (change->configs && runs[0].items[0].kind == TW_COLLECTIVE_SYNC &&
 	    change->calls[0] > 0 && change->calls[1] > 0 && change->calls[0] != change->calls[1])
-		judge_by_call(spreads, w->totals2[config], change);
+		judge_by_call(spreads, total2, change);
 }
 
 /* ---- one item over all configurations */
 
 struct over_all {
-	double ns[2], call_ns[2], compared_ns, totals, log_ratios, ratio_noises, noises;
-	size_t n, ratios, noisy, one_sided[2];
+	double ns[2], call_ns[2], totals, noises, noisy_ns;
+	size_t n, one_sided[2];
 };
 
 static void add_config(struct over_all *o, const struct tw_change *c, struct tw_change *all,
@@ -188,6 +208,7 @@ static void add_config(struct over_all *o, const struct tw_change *c, struct tw_
 	all->ranks[0] += c->ranks[0];
 	all->ranks[1] += c->ranks[1];
 	all->unranked |= c->unranked;
+	all->of_window |= c->of_window;
 	all->by_call |= c->by_call;
 	all->paired += c->paired;
 	all->slower += c->slower;
@@ -205,16 +226,10 @@ static void add_config(struct over_all *o, const struct tw_change *c, struct tw_
 	o->ns[1] += c->ns[1];
 	o->call_ns[0] += c->call_ns[0];
 	o->call_ns[1] += c->call_ns[1];
-	o->compared_ns += c->by_call ? c->ns[0] * c->ratio : c->ns[1];
 	o->totals += total2 < 0 ? (double)NAN : (double)total2 / 2;
 	if (!isnan(c->noise_ns)) {
-		o->noisy++;
 		o->noises += c->noise_ns;
-		o->ratio_noises += c->ns[0] > 0 ? c->noise_ns / c->ns[0] : 0;
-	}
-	if (c->ratio > 0) {
-		o->ratios++;
-		o->log_ratios += log(c->ratio);
+		o->noisy_ns += c->ns[0];
 	}
 	if (!isnan(c->ratio) &&
 	    (all->worst_config == TW_ALL_CONFIGS || c->ratio > all->worst_ratio)) {
@@ -223,38 +238,54 @@ static void add_config(struct over_all *o, const struct tw_change *c, struct tw_
 	}
 }
 
+/* Noise as a share of the time that it is the noise of; where that is unknown, so is the rest. */
+static double noise_share(const struct over_all *o)
+{
+	return o->noisy_ns > 0 ? o->noises / o->noisy_ns : (double)NAN;
+}
+
+/* Times are means, and so is what they are compared by: sums and percentages agree. */
+static void judge_means(const struct over_all *o, struct tw_change *all)
+{
+	double times[2] = { all->ns[0], all->ns[1] }, total = o->totals / (double)o->n;
+
+	if (all->by_call && all->call_ns[0] > 0) {
+		all->ratio = all->call_ns[1] / all->call_ns[0];
+		times[1] = times[0] * all->ratio;
+	} else {
+		all->ratio = times[0] > 0 ? times[1] / times[0] : (double)NAN;
+	}
+	all->noise_ns = noise_share(o) * times[0];
+	/* Where nothing differs anywhere, none is the worst. */
+	if (!(all->worst_ratio > 1 || all->ratio < 1))
+		all->worst_config = TW_ALL_CONFIGS;
+	/* The baseline takes no time anywhere: only what it adds can be told. */
+	all->judged = tw_judge_ratio(!isnan(all->ratio) ? all->ratio :
+				     times[1] > 0	? 2 :
+							  1,
+				     noise_share(o), times, total);
+}
+
 /* Where it is in some configurations only on one side, those in which it is on both count. */
 static void judge_all(const struct over_all *o, struct tw_change *all)
 {
 	double n = (double)(o->n ? o->n : o->one_sided[0] + o->one_sided[1]);
-	double times[2] = { o->ns[0] / n, o->ns[1] / n };
 
 	all->configs = o->n;
 	all->call_ns[0] = o->n ? o->call_ns[0] / n : (double)NAN;
 	all->call_ns[1] = o->n ? o->call_ns[1] / n : (double)NAN;
-	all->noise_ns = o->noisy ? o->noises / (double)o->noisy : (double)NAN;
+	all->noise_ns = all->ratio = (double)NAN;
 	all->spread_ns[0] = all->spread_ns[1] = (double)NAN;
-	all->ns[0] = o->n || o->one_sided[0] ? times[0] : (double)NAN;
-	all->ns[1] = o->n || o->one_sided[1] ? times[1] : (double)NAN;
-	all->ratio = o->ratios ? exp(o->log_ratios / (double)o->ratios) : (double)NAN;
-	times[1] = o->compared_ns / n;
-	if (!o->n) {
-		all->judged = (struct tw_judgement){ o->one_sided[0] ? TW_GONE : TW_NEW,
-						     TW_WHY_ONE_SIDE, -1 };
-		if (o->one_sided[0] && o->one_sided[1])
-			all->judged.verdict = TW_SAME;
-	} else if (o->ratios) {
-		/* Where nothing differs anywhere, none is the worst. */
-		if (!(all->worst_ratio > 1 || all->ratio < 1))
-			all->worst_config = TW_ALL_CONFIGS;
-		all->judged = tw_judge_ratio(
-			all->ratio, o->noisy ? o->ratio_noises / (double)o->noisy : (double)NAN,
-			times, o->totals / n);
-	} else {
-		/* The baseline takes no time anywhere: only what it adds can be told. */
-		all->judged =
-			tw_judge_ratio(times[1] > 0 ? 2 : 1, (double)NAN, times, o->totals / n);
+	all->ns[0] = o->n || o->one_sided[0] ? o->ns[0] / n : (double)NAN;
+	all->ns[1] = o->n || o->one_sided[1] ? o->ns[1] / n : (double)NAN;
+	if (o->n) {
+		judge_means(o, all);
+		return;
 	}
+	all->judged =
+		(struct tw_judgement){ o->one_sided[0] ? TW_GONE : TW_NEW, TW_WHY_ONE_SIDE, -1 };
+	if (o->one_sided[0] && o->one_sided[1])
+		all->judged.verdict = TW_SAME;
 }
 
 /* ---- all items */
@@ -283,7 +314,7 @@ static int add_item(struct work *w, size_t first, size_t end)
 		if (kind == TW_TIMELINE_PART && !change.configs)
 			continue;
 		change.name = all.name;
-		add_config(&over, &change, &all, w->totals2[config]);
+		add_config(&over, &change, &all, whole2(w, (enum tw_compared_kind)kind, config));
 		seen++;
 		if (w->several) {
 			to = append(changes, &changes->each[kind]);
@@ -315,13 +346,17 @@ static int add_items(struct work *w)
 	size_t first, end;
 	int status = 0;
 
-	for (first = 0; first < s->count; first++)
+	size_t count = s->count;
+
+	/* Of the kinds after these nothing is compared by itself. */
+	while (count && s->items[count - 1].kind >= TW_COMPARED_KINDS)
+		count--;
+	for (first = 0; first < count; first++)
 		w->has[s->items[first].config].kinds[s->items[first].side] |=
 			1u << s->items[first].kind;
 	first = 0;
-	for (; first < s->count && !status; first = end) {
-		for (end = first; end < s->count && same_item(&s->items[first], &s->items[end]);
-		     end++)
+	for (; first < count && !status; first = end) {
+		for (end = first; end < count && same_item(&s->items[first], &s->items[end]); end++)
 			;
 		status = add_item(w, first, end);
 	}
@@ -446,6 +481,9 @@ static int compare_keyed(const void *a, const void *b)
 		return x->change.config < y->change.config ? -1 : 1;
 	if (x->part != y->part)
 		return x->part < y->part ? -1 : 1;
+	/* What does not differ comes last. */
+	if ((x->change.judged.verdict == TW_SAME) != (y->change.judged.verdict == TW_SAME))
+		return x->change.judged.verdict == TW_SAME ? 1 : -1;
 	if (x->size > y->size || x->size < y->size)
 		return x->size > y->size ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -521,6 +559,8 @@ int tw_changes_make(struct tw_changes *changes, const struct tw_samples *samples
 	if (!status)
 		status = tw_rank_changes_make(&changes->ranks, samples);
 	if (!status)
+		status = tw_split_make(&changes->split, samples);
+	if (!status)
 		status = tw_changes_find_uneven(changes);
 	tw_free(a, w.values[0], room * sizeof(**w.values));
 	tw_free(a, w.values[1], room * sizeof(**w.values));
@@ -542,6 +582,7 @@ void tw_changes_release(struct tw_changes *changes)
 			changes->each[i].capacity * sizeof(struct tw_change));
 	}
 	tw_rank_changes_release(&changes->ranks, changes->samples);
+	tw_split_release(&changes->split, changes->samples);
 	tw_uneven_release(changes);
 	tw_free(changes->samples->allocator, changes->totals.items,
 		changes->totals.capacity * sizeof(struct tw_change));
@@ -559,12 +600,39 @@ const struct tw_change *tw_changes_part(const struct tw_changes *changes, const 
 	return NULL;
 }
 
+double tw_faster_percent(double baseline, double test)
+{
+	double percent = baseline > 0 ? (baseline - test) / baseline * 100 : (double)NAN;
+
+	return percent < -TW_LIMIT_TOLD_PERCENT_MOST ? (double)NAN : percent;
+}
+
 double tw_change_faster(const struct tw_change *change)
 {
-	if (change->configs <= 1 && !change->by_call)
-		return change->ns[0] > 0 ? (change->ns[0] - change->ns[1]) / change->ns[0] * 100 :
-					   (double)NAN;
-	return (1 - change->ratio) * 100;
+	return tw_faster_percent(change->ns[0], change->ns[1]);
+}
+
+const struct tw_change *tw_changes_same(const struct tw_changes *changes,
+					enum tw_compared_kind kind, const struct tw_change *change)
+{
+	const struct tw_change_list *list = &changes->all[kind];
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].name == change->name)
+			return &list->items[i];
+	return NULL;
+}
+
+double tw_stage_overlap(const struct tw_changes *changes, const struct tw_change *stage,
+			unsigned side)
+{
+	const struct tw_change *all = tw_changes_same(changes, TW_STAGE_COMM, stage);
+	/* Medians of both are of different ranks where they scatter. */
+	double overlap = all && all->ns[side] > 0 ? (1 - stage->ns[side] / all->ns[side]) * 100 :
+						    (double)NAN;
+
+	return overlap < 0 ? 0 : overlap;
 }
 
 enum tw_compared_kind tw_changes_collectives(const struct tw_changes *changes)

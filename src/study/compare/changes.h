@@ -7,6 +7,7 @@
 
 #include "study/compare/rank_changes.h"
 #include "study/compare/samples.h"
+#include "study/compare/split.h"
 #include "study/compare/verdict.h"
 
 #define TW_ALL_CONFIGS UINT32_MAX
@@ -18,15 +19,17 @@ struct tw_change {
 	/* Medians over the ranks, in ns; over configurations their mean.  NaN: not there. */
 	double ns[2];
 	double spread_ns[2]; /* over the ranks; NaN: not known */
-	double noise_ns;     /* the larger of them; over configurations the mean; NaN: not known */
-	double ratio;	     /* test / baseline; over configurations the geometric mean; NaN */
-	int64_t calls[2];    /* of the rank in the middle; TW_NO_CALLS: not told */
-	double call_ns[2];   /* ns a call; over configurations the mean; NaN: not known */
+	/* The larger of them; over configurations their share of the mean time; NaN: not known. */
+	double noise_ns;
+	double ratio;	   /* test / baseline, what the verdict is of; NaN */
+	int64_t calls[2];  /* of the rank in the middle; TW_NO_CALLS: not told */
+	double call_ns[2]; /* ns a call; over configurations the mean; NaN: not known */
 	/*
 	 * Which collectives of ranks belong together is not always known, so that one side may have
 	 * more of the same: then ratio and verdict are of the time per call.
 	 */
 	bool by_call;
+	bool of_window;	       /* of a stage: measured by its window, not by the total time */
 	bool unranked;	       /* values are not of ranks, or of which is not known */
 	size_t paired, slower; /* ranks of both sides, and those where the test takes longer */
 	struct tw_judgement judged;
@@ -44,7 +47,10 @@ struct tw_change_list {
 
 struct tw_changes {
 	const struct tw_samples *samples;
-	/* Over all configurations, largest difference first; timeline parts in their order. */
+	/*
+	 * Over all configurations, what differs first, the largest difference first; timeline parts in
+	 * their order.
+	 */
 	struct tw_change_list all[TW_COMPARED_KINDS];
 	/* By configuration, then the same; only where both sides have more than one. */
 	struct tw_change_list each[TW_COMPARED_KINDS];
@@ -54,6 +60,7 @@ struct tw_changes {
 	double total_ns[2]; /* mean over these of the medians of total_time; NaN: not known */
 	size_t best[2];	    /* index of `totals` with the least total time, SIZE_MAX: not known */
 	struct tw_rank_changes ranks;
+	struct tw_split split;
 	/* Configurations whose sides do not show the same number of steps (steps.h). */
 	struct {
 		double *ratios; /* by configuration: how many times as many the test has; NaN */
@@ -69,8 +76,21 @@ void tw_changes_release(struct tw_changes *changes);
 /* The row of all configurations of a part of the timeline, NULL: there is none. */
 const struct tw_change *tw_changes_part(const struct tw_changes *changes, const char *name);
 
-/* How much less time the test takes, in percent of the baseline: positive is faster.  NaN. */
+/*
+ * How much less time the test takes, in percent of the baseline: positive is faster.  NaN also where
+ * it takes more than TW_LIMIT_TOLD_PERCENT_MOST more: a factor says that better.
+ */
+double tw_faster_percent(double baseline, double test);
 double tw_change_faster(const struct tw_change *change);
+
+/*
+ * Of another kind the item of the same name, over all; NULL: there is none.  Of a stage the share of
+ * communication that is overlapped on a side, in percent; NaN.
+ */
+const struct tw_change *tw_changes_same(const struct tw_changes *changes,
+					enum tw_compared_kind kind, const struct tw_change *change);
+double tw_stage_overlap(const struct tw_changes *changes, const struct tw_change *stage,
+			unsigned side);
 
 /* Collectives are compared by what the sides have: latencies, else times on ranks. */
 enum tw_compared_kind tw_changes_collectives(const struct tw_changes *changes);

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "render/render.h"
 #include "study/compare/per_rank.h"
-#include "study/compare/report_tables.h"
+#include "study/books/report_tables.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static int open_sides(struct trawl_comparison *c, const char *const *paths, stru
 		c->opened++;
 		if (tw_side_open(&c->sides[i], paths[i], &c->reading, err))
 			return err->status;
-		c->sides[i].label = i < 2 ? c->options.labels[i] : NULL;
+		c->sides[i].label = c->options.labels[i];
 	}
 	if (tw_sides_label(c->sides, c->side_count, err))
 		return err->status;
@@ -50,10 +50,12 @@ static int open_sides(struct trawl_comparison *c, const char *const *paths, stru
 	return 0;
 }
 
-static int read_side(struct trawl_comparison *c, size_t i, uint32_t which, struct trawl_error *err)
+static int read_side(struct trawl_comparison *c, size_t i, struct trawl_error *err)
 {
 	struct tw_side *side = &c->sides[i];
-	int status = tw_side_read(side, &c->samples, which, err);
+	int status = tw_samples_init(&c->times[i], c->allocator) ?
+			     tw_no_memory(err) :
+			     tw_side_read(side, &c->times[i], err);
 
 	tw_str_tell(&side->notes, c->options.note, c->options.note_context);
 	c->incomplete |= side->incomplete;
@@ -62,6 +64,7 @@ static int read_side(struct trawl_comparison *c, size_t i, uint32_t which, struc
 	return status;
 }
 
+/* NULL: of a table that another kind is read from too. */
 static const char *what_of(enum tw_compared_kind kind)
 {
 	static const char *const words[TW_COMPARED_KINDS] = {
@@ -70,26 +73,30 @@ static const char *what_of(enum tw_compared_kind kind)
 		[TW_KERNEL] = "kernels",
 		[TW_COLLECTIVE_SYNC] = "collectives over ranks",
 		[TW_COLLECTIVE_RANK] = "collectives on each rank",
+		[TW_RANGE] = "NVTX ranges",
+		[TW_STAGE] = "stages",
 	};
 
 	return words[kind];
 }
 
 /* What only one side tells of cannot be compared, and is not new. */
-static void tell_one_sided(const struct trawl_comparison *c)
+static void tell_one_sided(const struct trawl_comparison *c, const struct tw_pair *p)
 {
-	const size_t *a = c->sides[0].having, *b = c->sides[1].having;
+	const size_t *a = p->sides[0]->having, *b = p->sides[1]->having;
 	/* One of the two tables of collectives is enough. */
 	bool by_rank = a[TW_COLLECTIVE_RANK] && b[TW_COLLECTIVE_RANK];
 	bool by_sync = a[TW_COLLECTIVE_SYNC] && b[TW_COLLECTIVE_SYNC];
 	size_t k;
 
 	for (k = 0; k < TW_COMPARED_KINDS && !c->options.quiet; k++) {
+		const char *what = what_of((enum tw_compared_kind)k);
+
 		if (!a[k] == !b[k] || (k == TW_COLLECTIVE_SYNC && by_rank) ||
-		    (k == TW_COLLECTIVE_RANK && by_sync))
+		    (k == TW_COLLECTIVE_RANK && by_sync) || !what)
 			continue;
-		say(c, "%s has no %s: %s not compared", c->labels[a[k] ? 1 : 0],
-		    tw_compared_tables[k]->name, what_of((enum tw_compared_kind)k));
+		say(c, "%s has no %s: %s not compared", p->labels[a[k] ? 1 : 0],
+		    tw_compared_tables[k]->name, what);
 	}
 }
 
@@ -103,34 +110,35 @@ static size_t own_configs(const struct tw_samples *samples, unsigned side)
 }
 
 /* Whether there is anything to compare; two sweeps without anything in common may show their best. */
-static int check_common(const struct trawl_comparison *c, struct trawl_error *err)
+static int check_common(const struct trawl_comparison *c, const struct tw_pair *p,
+			struct trawl_error *err)
 {
-	bool first = own_configs(&c->samples, 0), second = own_configs(&c->samples, 1);
+	bool first = own_configs(&p->samples, 0), second = own_configs(&p->samples, 1);
 	size_t i;
 
 	for (i = 0; i < TW_COMPARED_KINDS; i++)
-		if (c->changes.all[i].count)
+		if (p->changes.all[i].count)
 			return 0;
 	if (!first || !second)
 		return trawl_error_set(err, TRAWL_ENODATA, "nothing to compare: no times in %s",
-				       c->labels[first ? 1 : 0]);
-	if (c->changes.common)
+				       p->labels[first ? 1 : 0]);
+	if (p->changes.common)
 		return trawl_error_set(err, TRAWL_ENODATA,
 				       "nothing to compare: %s and %s have no table in common",
-				       c->labels[0], c->labels[1]);
-	if (c->sides[0].kind == c->sides[1].kind && !c->options.in_common)
+				       p->labels[0], p->labels[1]);
+	if (p->sides[0]->kind == p->sides[1]->kind && !c->options.in_common)
 		return 0;
 	return trawl_error_set(
 		err, TRAWL_ENODATA,
 		"nothing to compare: %s and %s have no configuration in common (choose one of "
 		"each with --threads and --channels)",
-		c->labels[0], c->labels[1]);
+		p->labels[0], p->labels[1]);
 }
 
 /* Which ranks have lost a part of their traces, and whether their times count. */
-static void tell_damaged(const struct trawl_comparison *c)
+static void tell_damaged(const struct trawl_comparison *c, const struct tw_pair *p)
 {
-	const struct tw_samples *s = &c->samples;
+	const struct tw_samples *s = &p->samples;
 	size_t i;
 
 	for (i = 0; i < s->damaged_count; i++) {
@@ -139,88 +147,130 @@ static void tell_damaged(const struct trawl_comparison *c)
 		const char *name = d->side && config->test_name ? config->test_name : config->name;
 		char rank[48] = "its trace";
 
+		/* Of the baseline it is told once. */
+		if (!d->side && p != c->pairs)
+			continue;
 		if (d->rank >= 0)
 			snprintf(rank, sizeof(rank), "rank %lld", (long long)d->rank);
-		say(c, "%s%s%s: %s is damaged (incomplete trace): %s", c->labels[d->side],
+		say(c, "%s%s%s: %s is damaged (incomplete trace): %s", p->labels[d->side],
 		    name[0] ? " " : "", name, rank,
 		    d->left_out ? "skipped" : "times are lower bounds");
 	}
 }
 
-static int make_tables(struct trawl_comparison *c, struct trawl_error *err)
+/* ---- pairs */
+
+static int make_tables(struct tw_pair *p, struct trawl_error *err)
 {
 	struct tw_compared_side sides[2];
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
-		const struct tw_side *s = &c->sides[i];
+		const struct tw_side *s = p->sides[i];
 
 		sides[i] = (struct tw_compared_side){ s->label, tw_side_what(s), s->name,
 						      s->reports,
 						      s->rank_list.len ? s->rank_list.ptr : "" };
 	}
-	if (tw_compare_tables(&c->changes, sides, c->all, err))
+	if (tw_compare_tables(&p->changes, sides, p->tables, err))
 		return err->status;
-	/* The first seven are always there: readers by program find them by place too. */
-	for (i = 0; i < TW_COMPARE_TABLES; i++)
-		if (c->all[i])
-			c->tables[c->table_count++] = c->all[i];
-	tw_compare_answer(&c->changes, c->labels, &c->answer);
-	for (i = 0; i < c->answer.count; i++)
-		if (c->answer.lines[i].failed)
+	tw_compare_answer(&p->changes, p->labels, &p->answer);
+	for (i = 0; i < p->answer.count; i++)
+		if (p->answer.lines[i].failed)
 			return tw_no_memory(err);
-	tw_compare_uneven(&c->changes, c->labels, &c->uneven);
-	return c->uneven.failed ? tw_no_memory(err) : 0;
+	tw_compare_uneven(&p->changes, p->labels, &p->uneven);
+	return p->uneven.failed ? tw_no_memory(err) : 0;
 }
 
-static int compare_two(struct trawl_comparison *c, struct trawl_error *err)
+static int compare_pair(const struct trawl_comparison *c, struct tw_pair *p,
+			struct trawl_error *err)
 {
-	int status = read_side(c, 0, 0, err);
+	const struct tw_side *first = c->sides;
+	int status;
 
+	if (tw_samples_init(&p->samples, c->allocator))
+		return tw_no_memory(err);
+	tw_samples_append(&p->samples, &c->times[0], 0);
+	tw_samples_append(&p->samples, &c->times[p->sides[1] - first], 1);
+	status = tw_samples_finish(&p->samples, err);
 	if (!status)
-		status = read_side(c, 1, 1, err);
-	if (!status)
-		status = tw_samples_finish(&c->samples, err);
-	if (!status)
-		status = tw_changes_make(&c->changes, &c->samples, err);
+		status = tw_changes_make(&p->changes, &p->samples, err);
 	if (status)
 		return status;
-	tell_damaged(c);
-	status = check_common(c, err);
+	tell_damaged(c, p);
+	status = check_common(c, p, err);
 	if (status)
 		return status;
-	tell_one_sided(c);
-	return make_tables(c, err);
+	tell_one_sided(c, p);
+	return make_tables(p, err);
 }
 
-/* More than two: a workbook of their reports. */
-static int read_many(struct trawl_comparison *c, struct trawl_error *err)
+static void release_pair(struct tw_pair *p)
 {
-	size_t damaged = 0, i;
+	size_t i;
 
-	for (i = 0; i < c->side_count; i++) {
-		if (read_side(c, i, 0, err))
-			return err->status;
-		if (c->samples.damaged_count > damaged)
-			say(c, "%s: damaged, incomplete trace", c->labels[i]);
-		damaged = c->samples.damaged_count;
-		if (!c->sides[i].book)
-			return trawl_error_set(err, TRAWL_ENODATA,
-					       "%s is not a single report or trace: more than "
-					       "two sides must be single reports or traces",
-					       c->labels[i]);
+	tw_str_release(&p->uneven);
+	tw_answer_release(&p->answer);
+	for (i = 0; i < TW_COMPARE_TABLES; i++)
+		trawl_table_free(p->tables[i]);
+	tw_changes_release(&p->changes);
+	tw_samples_release(&p->samples);
+}
+
+/* Each side against the first.  One of several that has nothing in common with it is left out. */
+static int compare_pairs(struct trawl_comparison *c, struct trawl_error *err)
+{
+	size_t i;
+	int status = 0;
+
+	for (i = 1; i < c->side_count; i++) {
+		struct tw_pair *p = &c->pairs[c->pair_count];
+
+		*p = (struct tw_pair){ .sides = { &c->sides[0], &c->sides[i] },
+				       .labels = { c->labels[0], c->labels[i] } };
+		tw_str_init(&p->uneven, c->allocator);
+		status = compare_pair(c, p, err);
+		if (!status) {
+			c->pair_count++;
+			continue;
+		}
+		release_pair(p);
+		if (status != TRAWL_ENODATA || c->side_count == 2)
+			return status;
+		say(c, "skipped: %s", err->message);
+		c->incomplete = true;
 	}
-	return 0;
+	return c->pair_count ? 0 : status;
+}
+
+/* The first are always there: readers by program find them by place too. */
+static int list_tables(struct trawl_comparison *c, struct trawl_error *err)
+{
+	size_t i;
+	int status = 0;
+
+	for (i = 0; i < TW_COMPARE_TABLES && !status; i++) {
+		const struct trawl_table *table = c->pairs[0].tables[i];
+
+		if (c->side_count > 2)
+			table = c->stacked[i] = tw_stack_tables(c->pairs, c->pair_count,
+								(enum tw_compare_table)i, &status);
+		if (table)
+			c->tables[c->table_count++] = table;
+	}
+	return status ? tw_no_memory(err) : 0;
 }
 
 static int run(struct trawl_comparison *c, const char *const *paths, struct trawl_error *err)
 {
-	int status = tw_samples_init(&c->samples, c->allocator) ? tw_no_memory(err) :
-								  open_sides(c, paths, err);
+	int status = open_sides(c, paths, err);
+	size_t i;
 
-	if (status)
-		return status;
-	return c->side_count > 2 ? read_many(c, err) : compare_two(c, err);
+	for (i = 0; i < c->side_count && !status; i++)
+		status = read_side(c, i, err);
+	if (!status)
+		status = compare_pairs(c, err);
+	return status ? status : list_tables(c, err);
 }
 
 int trawl_compare(struct trawl_comparison **out, const char *const *paths, size_t count,
@@ -232,9 +282,9 @@ int trawl_compare(struct trawl_comparison **out, const char *const *paths, size_
 	int status;
 
 	*out = NULL;
-	if (count < 2 || count > TW_COMPARE_MOST_SIDES)
+	if (count < 2 || count > TRAWL_COMPARE_MOST_SIDES)
 		return trawl_error_set(err, TRAWL_EUSAGE, "expected 2 to %d sides, got %zu",
-				       TW_COMPARE_MOST_SIDES, count);
+				       TRAWL_COMPARE_MOST_SIDES, count);
 	c = tw_alloc_array(a, 1, sizeof(*c));
 	if (!c)
 		return tw_no_memory(err);
@@ -247,7 +297,6 @@ int trawl_compare(struct trawl_comparison **out, const char *const *paths, size_
 		o->report = &c->report;
 	c->allocator = a;
 	c->side_count = count;
-	tw_str_init(&c->uneven, a);
 	c->reading = (struct tw_side_options){
 		.load = { .threads = o->threads,
 			  .max_memory = o->max_memory,
@@ -274,14 +323,14 @@ void trawl_comparison_free(struct trawl_comparison *c)
 
 	if (!c)
 		return;
-	tw_str_release(&c->uneven);
-	tw_answer_release(&c->answer);
+	for (i = 0; i < c->pair_count; i++)
+		release_pair(&c->pairs[i]);
 	for (i = 0; i < TW_COMPARE_TABLES; i++)
-		trawl_table_free(c->all[i]);
-	tw_changes_release(&c->changes);
-	for (i = 0; i < c->opened; i++)
+		trawl_table_free(c->stacked[i]);
+	for (i = 0; i < c->opened; i++) {
 		tw_side_release(&c->sides[i]);
-	tw_samples_release(&c->samples);
+		tw_samples_release(&c->times[i]);
+	}
 	tw_free(c->allocator, c, sizeof(*c));
 }
 
@@ -289,7 +338,12 @@ void trawl_comparison_free(struct trawl_comparison *c)
 
 bool trawl_comparison_is_whole(const struct trawl_comparison *c)
 {
-	return !c->incomplete && (c->side_count > 2 || c->changes.common);
+	bool whole = !c->incomplete;
+	size_t i;
+
+	for (i = 0; i < c->pair_count; i++)
+		whole &= c->pairs[i].changes.common > 0;
+	return whole;
 }
 
 const char *trawl_comparison_label(const struct trawl_comparison *c, size_t side)
@@ -299,12 +353,20 @@ const char *trawl_comparison_label(const struct trawl_comparison *c, size_t side
 
 size_t trawl_comparison_lines(const struct trawl_comparison *c)
 {
-	return c->answer.count;
+	size_t n = 0, i;
+
+	for (i = 0; i < c->pair_count; i++)
+		n += c->pairs[i].answer.count;
+	return n;
 }
 
 const char *trawl_comparison_line(const struct trawl_comparison *c, size_t index)
 {
-	return c->answer.lines[index].len ? c->answer.lines[index].ptr : "";
+	const struct tw_pair *p = c->pairs;
+
+	for (; index >= p->answer.count; p++)
+		index -= p->answer.count;
+	return p->answer.lines[index].len ? p->answer.lines[index].ptr : "";
 }
 
 size_t trawl_comparison_tables(const struct trawl_comparison *c)
@@ -329,22 +391,55 @@ const struct trawl_table *trawl_comparison_find(const struct trawl_comparison *c
 
 const char *trawl_comparison_uneven(const struct trawl_comparison *c)
 {
-	return c->uneven.len ? c->uneven.ptr : NULL;
+	size_t i;
+
+	for (i = 0; i < c->pair_count; i++)
+		if (c->pairs[i].uneven.len)
+			return c->pairs[i].uneven.ptr;
+	return NULL;
 }
 
-static void tell_nobody(void *context, const char *line)
+/* Of several sides lines say which one it is. */
+struct gate {
+	const struct trawl_comparison *c;
+	const struct tw_pair *pair;
+	void (*note)(void *context, const char *line);
+	void *context;
+};
+
+static void tell_gate(void *context, const char *line)
 {
-	(void)context;
-	(void)line;
+	const struct gate *g = context;
+	struct tw_str named;
+
+	if (!g->note)
+		return;
+	tw_str_init(&named, g->c->allocator);
+	if (g->c->side_count > 2)
+		tw_str_addf(&named, "%s: ", g->pair->labels[1]);
+	tw_str_add_cstr(&named, line);
+	g->note(g->context, named.failed ? line : named.ptr);
+	tw_str_release(&named);
 }
 
 size_t trawl_comparison_gate(const struct trawl_comparison *c, double percent,
 			     void (*note)(void *context, const char *line), void *note_context,
 			     bool *total)
 {
+	struct gate g = { c, NULL, note, note_context };
+	bool all = true;
+	size_t n = 0, i;
+
+	for (i = 0; i < c->pair_count; i++) {
+		g.pair = &c->pairs[i];
+		if (g.pair->uneven.len)
+			continue;
+		all &= tw_changes_part(&g.pair->changes, "total_time") != NULL;
+		n += tw_compare_gate(&g.pair->changes, percent, tell_gate, &g);
+	}
 	if (total)
-		*total = tw_changes_part(&c->changes, "total_time") != NULL;
-	return tw_compare_gate(&c->changes, percent, note ? note : tell_nobody, note_context);
+		*total = all;
+	return n;
 }
 
 /* ---- the workbook */
@@ -367,22 +462,23 @@ static void say_lines(const struct trawl_comparison *c, const struct tw_str *lin
 		say(c, "%.*s", (int)strcspn(p, "\n"), p);
 }
 
+/* Of those that are a report each, the baseline among them, all in one. */
 static int add_report_tables(const struct trawl_comparison *c, struct workbook *w,
 			     struct trawl_error *err)
 {
-	struct tw_compared sides[TW_COMPARE_MOST_SIDES];
+	struct tw_compared sides[TRAWL_COMPARE_MOST_SIDES];
 	struct tw_str told;
-	size_t i;
+	size_t count = 0, i;
 	int status;
 
-	for (i = 0; i < c->side_count; i++) {
-		if (!c->sides[i].book)
-			return 0;
-		sides[i] = (struct tw_compared){ c->labels[i], c->sides[i].book };
-	}
+	for (i = 0; i < c->side_count; i++)
+		if (c->sides[i].book)
+			sides[count++] = (struct tw_compared){ c->labels[i], c->sides[i].book };
+	if (!c->sides[0].book || count < 2)
+		return 0;
 	tw_str_init(&told, c->allocator);
-	status = tw_compare_reports(sides, c->side_count, c->options.sheets, w->sheets,
-				    &w->sheet_count, &told, c->allocator, err);
+	status = tw_compare_reports(sides, count, c->options.sheets, w->sheets, &w->sheet_count,
+				    &told, c->allocator, err);
 	if (!status && !c->options.quiet)
 		say_lines(c, &told);
 	tw_str_release(&told);
@@ -406,7 +502,7 @@ static int add_single_tables(const struct trawl_comparison *c, struct workbook *
 	size_t i;
 	int status;
 
-	if (c->samples.config_count != 1 || c->sides[0].rank_count < 2 ||
+	if (c->pairs[0].samples.config_count != 1 || c->sides[0].rank_count < 2 ||
 	    c->sides[1].rank_count < 2)
 		return 0;
 	for (i = 0; i < 2; i++)
@@ -416,7 +512,7 @@ static int add_single_tables(const struct trawl_comparison *c, struct workbook *
 				 &tw_ranks_table_nccl_summary_implicit_sync),
 			table_of(c->sides[i].collectives, &tw_ranks_table_nccl_summary_long),
 		};
-	status = tw_single_tables(&c->changes, sides, w->single, err);
+	status = tw_single_tables(&c->pairs[0].changes, sides, w->single, err);
 	for (i = 0; i < TW_SINGLE_TABLES && !status; i++)
 		if (w->single[i])
 			w->list[w->count++] = w->single[i];

@@ -40,13 +40,15 @@ static void add_column(struct columns *c, const char *prefix, const char *suffix
 }
 
 /* The table of them, which are let go; NULL when out of memory. */
-static struct trawl_table *make_table(struct columns *c, const char *name, const char *meaning)
+static struct trawl_table *make_table(struct columns *c, const char *name, const char *meaning,
+				      const char *verdict)
 {
 	const struct tw_table_spec spec = { .name = name,
 					    .meaning = meaning,
 					    .columns = c->items,
 					    .column_count = c->count,
-					    .keep_empty = true };
+					    .keep_empty = true,
+					    .verdict = verdict };
 	struct trawl_table *table = c->failed ? NULL :
 						tw_table_new_owning(&spec, c->arena.allocator);
 
@@ -132,9 +134,10 @@ static struct trawl_table *new_timeline(const struct tw_changes *changes,
 	add_column(&c, sides[0].label, "", REAL("_percent", "%", 2, "share of total_time"));
 	add_column(&c, sides[1].label, "", REAL("_percent", "%", 2, "same for the test"));
 	add_column(&c, "", "", REAL("diff_percent", "%", 2, "difference of the shares"));
-	return by_rank ?
-		       make_table(&c, "GPU_ByRank_Cmp", "timeline of each rank on both sides") :
-		       make_table(&c, "GPU_Summary_Cmp", "timeline on both sides, mean over ranks");
+	return by_rank ? make_table(&c, "GPU_ByRank_Cmp", "timeline of each rank on both sides",
+				    "status") :
+			 make_table(&c, "GPU_Summary_Cmp",
+				    "timeline on both sides, mean over ranks", NULL);
 }
 
 /* The columns from `column` on, but for those that only one of the tables has. */
@@ -147,7 +150,7 @@ static void set_pair(struct trawl_table *table, size_t row, size_t column, const
 	tw_table_set_real(table, row, column++, base / NS_PER_MS);
 	tw_table_set_real(table, row, column++, test / NS_PER_MS);
 	tw_table_set_real(table, row, column++, (test - base) / NS_PER_MS);
-	tw_table_set_real(table, row, column++, percent(base - test, base));
+	tw_table_set_real(table, row, column++, tw_faster_percent(base, test));
 	if (status)
 		tw_table_set_str(table, row, column++, status);
 	tw_table_set_real(table, row, column++, base > 0 ? test / base : (double)NAN);
@@ -181,34 +184,32 @@ static struct trawl_table *make_summary(const struct tw_changes *changes,
 static struct trawl_table *make_dashboard(const struct tw_changes *changes,
 					  const struct tw_single_side sides[2])
 {
-	const struct tw_samples *s = changes->samples;
 	struct trawl_table *table;
 	struct columns c;
 	size_t i, row;
 
-	columns_init(&c, s->allocator);
+	columns_init(&c, changes->samples->allocator);
 	add_column(&c, "", "", TEXT("Metric", 28, "part of the timeline"));
-	add_column(&c, sides[0].label, "", REAL("", "ms", 2, "mean over ranks"));
-	add_column(&c, sides[1].label, "", REAL("", "ms", 2, "mean over ranks"));
+	add_column(&c, sides[0].label, "", REAL("", "ms", 2, "median over ranks"));
+	add_column(&c, sides[1].label, "", REAL("", "ms", 2, "median over ranks"));
 	add_column(&c, "", "", REAL("Improvement (%)", "%", 2, CHANGE_MEANING));
 	add_column(&c, "", "",
 		   TEXT("Status", 10,
 			"Better, Worse or Similar, from the medians and their noise"));
-	table = make_table(&c, "Summary_Dashboard", "summary of changes");
+	table = make_table(&c, "Summary_Dashboard", "summary of changes", "Status");
 	for (i = 0; table && tw_compared_parts[i]; i++) {
 		const char *part = tw_compared_parts[i];
 		const struct tw_change *change = tw_changes_part(changes, part);
-		double base = mean_ns(s, part, 0), test = mean_ns(s, part, 1);
 		char metric[64];
 
-		if (!change || isnan(base) || isnan(test))
+		if (!change)
 			continue;
 		row = tw_table_add_row(table);
 		snprintf(metric, sizeof(metric), "GPU_%s", part);
 		tw_table_set_str(table, row, 0, metric);
-		tw_table_set_real(table, row, 1, base / NS_PER_MS);
-		tw_table_set_real(table, row, 2, test / NS_PER_MS);
-		tw_table_set_real(table, row, 3, percent(base - test, base));
+		tw_table_set_real(table, row, 1, change->ns[0] / NS_PER_MS);
+		tw_table_set_real(table, row, 2, change->ns[1] / NS_PER_MS);
+		tw_table_set_real(table, row, 3, tw_change_faster(change));
 		tw_table_set_str(table, row, 4, status_of(change->judged.verdict));
 	}
 	return table;
@@ -398,7 +399,7 @@ static struct trawl_table *new_collectives(const struct tw_single_side sides[2],
 				   REAL("percent_change_", "%", 2, "above 0 is better"));
 		add_column(&c, "", m->header, REAL("ratio_", "", 4, "test / baseline"));
 	}
-	return make_table(&c, name, "collectives of both sides by name, data type and size");
+	return make_table(&c, name, "collectives of both sides by name, data type and size", NULL);
 }
 
 static void set_key(struct trawl_table *table, size_t row, const char *name)
@@ -437,7 +438,8 @@ static void add_collective(const struct measure measures[MEASURES], const struct
 		tw_table_set_real(table, row, column++, test - base);
 		if (measures[i].better)
 			tw_table_set_real(table, row, column++,
-					  percent((test - base) * measures[i].better, base));
+					  measures[i].better < 0 ? tw_faster_percent(base, test) :
+								   percent(test - base, base));
 		tw_table_set_real(table, row, column++, base > 0 ? test / base : (double)NAN);
 	}
 }

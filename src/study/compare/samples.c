@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "job/tables/all_tables.h"
+#include "nsys/tables.h"
 #include "study/compare/verdict.h"
 
 #include <math.h>
@@ -16,6 +17,10 @@ const struct tw_table_spec *const tw_compared_tables[TW_COMPARED_KINDS] = {
 	[TW_KERNEL] = &tw_analysis_kernel_summary.table,
 	[TW_COLLECTIVE_SYNC] = &tw_ranks_table_nccl_summary_implicit_sync.table,
 	[TW_COLLECTIVE_RANK] = &tw_analysis_coll_analysis.table,
+	[TW_RANGE] = &tw_analysis_nvtx_ranges.table,
+	[TW_RANGE_EXPOSED] = &tw_analysis_nvtx_ranges.table,
+	[TW_STAGE] = &tw_nsys_overlap_spec,
+	[TW_STAGE_COMM] = &tw_nsys_overlap_spec,
 };
 
 const char *const tw_compared_parts[] = {
@@ -34,7 +39,7 @@ const char *const tw_compared_parts[] = {
 
 #define MEDIAN "_median"
 
-/* Columns of a sheet.  A name may be written in several ways; of a report over ranks the last is. */
+/* Columns of a sheet; stages are no sheet.  A name may be written in several ways; of a report over ranks the last is. */
 struct source {
 	const char *keys[3];
 	const char *times[2];
@@ -68,6 +73,14 @@ static const struct source sources[TW_COMPARED_KINDS] = {
 				 { TW_COL_DUR_SUM, TW_COL_DUR_SUM MEDIAN },
 				 NS_PER_US,
 				 { TW_COL_OPERATION_COUNT, TW_COL_OPERATION_COUNT MEDIAN } },
+	[TW_RANGE] = { { "range", "domain", "kind" },
+		       { TW_COL_GPU_TIME_MS, TW_COL_GPU_TIME_MS MEDIAN },
+		       NS_PER_MS,
+		       { "instances", "instances" MEDIAN } },
+	[TW_RANGE_EXPOSED] = { { "range", "domain", "kind" },
+			       { TW_COL_EXPOSED_COMMUNICATION_MS },
+			       NS_PER_MS,
+			       { NULL } },
 };
 
 int64_t tw_compared_ns(double value, double ns_per_unit)
@@ -185,6 +198,75 @@ void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_pl
 		config->last_step[place->side] = last;
 }
 
+void tw_samples_note_window(struct tw_samples *samples, const struct tw_sample_place *place,
+			    int64_t ns)
+{
+	uint32_t config = config_of(samples, place);
+
+	if (config != UINT32_MAX && ns > samples->configs[config].window_ns[place->side])
+		samples->configs[config].window_ns[place->side] = ns;
+}
+
+void tw_samples_note_waits(struct tw_samples *samples, const struct tw_sample_place *place)
+{
+	uint32_t config = config_of(samples, place);
+
+	if (config != UINT32_MAX)
+		samples->configs[config].waits[place->side] = true;
+}
+
+void tw_samples_note_stragglers(struct tw_samples *samples, const struct tw_sample_place *place,
+				const char *ranks, const char *because)
+{
+	uint32_t config = config_of(samples, place);
+
+	if (config == UINT32_MAX)
+		return;
+	samples->configs[config].stragglers[place->side] = kept(samples, ranks);
+	samples->configs[config].because[place->side] = kept(samples, because);
+}
+
+/* What is known of a side of a configuration, besides its times. */
+static void append_config(struct tw_samples *samples, const struct tw_sample_config *c,
+			  uint32_t side)
+{
+	const struct tw_sample_place at = { side, c->threads, c->channels, c->name, TW_NO_RANK };
+
+	if (config_of(samples, &at) == UINT32_MAX)
+		return;
+	tw_samples_note_steps(samples, &at, c->first_step[0], c->last_step[0]);
+	tw_samples_note_window(samples, &at, c->window_ns[0]);
+	if (c->waits[0])
+		tw_samples_note_waits(samples, &at);
+	if (c->stragglers[0])
+		tw_samples_note_stragglers(samples, &at, c->stragglers[0], c->because[0]);
+}
+
+void tw_samples_append(struct tw_samples *samples, const struct tw_samples *others, uint32_t side)
+{
+	const struct tw_sample_config *c;
+	struct tw_sample_place at;
+	size_t i;
+
+	samples->failed |= others->failed | others->texts.failed;
+	for (i = 0; i < others->config_count; i++)
+		append_config(samples, &others->configs[i], side);
+	for (i = 0; i < others->count; i++) {
+		const struct tw_sample *s = &others->items[i];
+
+		c = &others->configs[s->config];
+		at = (struct tw_sample_place){ side, c->threads, c->channels, c->name, s->rank };
+		tw_samples_add(samples, &at, (enum tw_compared_kind)s->kind,
+			       tw_pool_text(&others->texts, s->name, NULL), s->ns, s->calls);
+	}
+	for (i = 0; i < others->damaged_count; i++) {
+		c = &others->configs[others->damaged[i].config];
+		at = (struct tw_sample_place){ side, c->threads, c->channels, c->name,
+					       others->damaged[i].rank };
+		tw_samples_note_damage(samples, &at);
+	}
+}
+
 /* The first of the names that is a column; none when there is none. */
 static size_t column_of(const struct trawl_table *table, const char *const names[2])
 {
@@ -243,6 +325,10 @@ bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_pla
 	for (row = 0; row < trawl_table_rows(table); row++) {
 		int64_t ns = tw_compared_ns(tw_table_number(table, row, time), source->ns_per_unit);
 
+		/* Ranges that are operators are compared as such. */
+		if ((kind == TW_RANGE || kind == TW_RANGE_EXPOSED) &&
+		    tw_table_text_is(table, row, keys[2], "operation"))
+			continue;
 		add_key(&key, source, table, row, keys);
 		/* Rows below a table, such as a sum without a name, are of no item. */
 		if (ns >= 0 && key.len)
@@ -330,6 +416,10 @@ static void join_lone_configs(struct tw_samples *samples)
 	i = c[1].there[1];
 	c[0].first_step[i] = c[1].first_step[i];
 	c[0].last_step[i] = c[1].last_step[i];
+	c[0].window_ns[i] = c[1].window_ns[i];
+	c[0].waits[i] = c[1].waits[i];
+	c[0].stragglers[i] = c[1].stragglers[i];
+	c[0].because[i] = c[1].because[i];
 	if (!c[0].there[0]) {
 		const char *name = c[0].name;
 

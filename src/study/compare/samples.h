@@ -15,7 +15,14 @@ enum tw_compared_kind {
 	TW_KERNEL,	  /* kernel_summary, by name */
 	TW_COLLECTIVE_SYNC, /* nccl_summary_implicit_sync: the shortest time over the ranks, no rank */
 	TW_COLLECTIVE_RANK, /* coll_analysis: the time on the rank, waiting included */
+	/* Of exports of Nsight Systems. */
+	TW_RANGE,	  /* nvtx_ranges, without operations: GPU time by name, domain and kind */
+	TW_RANGE_EXPOSED, /* the same: exposed communication */
+	TW_STAGE,	  /* trawl nsys overlap: exposed communication, in the window of the rank */
+	TW_STAGE_COMM,	  /* the same: all of it */
 	TW_COMPARED_KINDS,
+	/* Exposed communication of a rank in which it waits for another, whose number is the name. */
+	TW_EXPOSED_WAIT = TW_COMPARED_KINDS,
 };
 
 #define TW_NO_RANK (-1)
@@ -40,6 +47,10 @@ struct tw_sample_config {
 	bool there[2];	       /* a side has a report or trace of it */
 	/* Of the profiler, that traces of a side show; -1: they do not tell. */
 	int64_t first_step[2], last_step[2];
+	int64_t window_ns[2];	   /* of stages: the longest of its ranks; 0: not known */
+	bool waits[2];		   /* samples of TW_EXPOSED_WAIT are all there are */
+	const char *stragglers[2]; /* ranks as a list, "": none is; NULL: not known */
+	const char *because[2];	   /* what makes them so, in words */
 };
 
 /* A rank whose trace has lost a part. */
@@ -83,6 +94,18 @@ void tw_samples_note_damage(struct tw_samples *samples, const struct tw_sample_p
 /* Which steps of the profiler a trace shows. */
 void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_place *place,
 			   int64_t first, int64_t last);
+
+/* How long a window is that stages are of. */
+void tw_samples_note_window(struct tw_samples *samples, const struct tw_sample_place *place,
+			    int64_t ns);
+/* That it is known how long ranks wait for each other. */
+void tw_samples_note_waits(struct tw_samples *samples, const struct tw_sample_place *place);
+/* The ranks that others wait for, and why, by the verdict on a job; texts are copied. */
+void tw_samples_note_stragglers(struct tw_samples *samples, const struct tw_sample_place *place,
+				const char *ranks, const char *because);
+
+/* All of side 0 of others, not finished yet, as those of a side. */
+void tw_samples_append(struct tw_samples *samples, const struct tw_samples *others, uint32_t side);
 
 /*
  * The rows of a table, by the columns that its kind has.  Of a report over ranks these are the

@@ -4,8 +4,10 @@
 #include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "job/collectives/exposed_waits.h"
 #include "job/set/job_notes.h"
 #include "text/rank_list.h"
+#include "trawl/nsys.h"
 #include "os/file.h"
 #include "os/thread.h"
 
@@ -17,8 +19,9 @@
 #include <unistd.h>
 
 /* What comes out of a report of a rank; collectives over ranks are apart. */
-static const enum tw_compared_kind of_rank[] = { TW_TIMELINE_PART, TW_OPERATION, TW_KERNEL,
-						 TW_COLLECTIVE_RANK };
+static const enum tw_compared_kind of_rank[] = {
+	TW_TIMELINE_PART, TW_OPERATION, TW_KERNEL, TW_COLLECTIVE_RANK, TW_RANGE, TW_RANGE_EXPOSED
+};
 #define OF_RANK (sizeof(of_rank) / sizeof(of_rank[0]))
 
 /* ---- notes */
@@ -81,8 +84,8 @@ static int add_sheet(struct tw_side *side, struct tw_book *book, enum tw_compare
 	tw_str_init(&lacks, trawl_allocator_default());
 	added = tw_samples_add_sheet(side->samples, &side->at, kind, table, &lacks);
 	side->having[kind] += added;
-	/* A sheet without anything in it is a report with nothing to say. */
-	if (!added && trawl_table_columns(table)) {
+	/* A sheet without anything in it is a report with nothing to say; over ranks this is not told. */
+	if (!added && trawl_table_columns(table) && kind != TW_RANGE_EXPOSED) {
 		tw_str_note(&side->notes, "skipped: %s: %s", tw_book_name(book),
 			    lacks.ptr ? lacks.ptr : "");
 		side->incomplete = true;
@@ -167,9 +170,40 @@ static int add_book(struct tw_side *side, struct tw_book *book, int64_t rank)
 	return status;
 }
 
+/* What the job's own verdict says of stragglers: none without a row of them. */
+static void note_stragglers(struct tw_side *side, struct tw_book *book)
+{
+	const struct trawl_table *verdict;
+	struct tw_str ranks, because;
+	size_t row;
+
+	if (tw_book_table(book, &tw_ranks_table_verdict.table, &verdict, NULL) || !verdict)
+		return;
+	tw_str_init(&ranks, trawl_allocator_default());
+	tw_str_init(&because, trawl_allocator_default());
+	for (row = 0; row < trawl_table_rows(verdict); row++) {
+		bool first = tw_table_text_is(verdict, row, 0, "straggler");
+
+		if (!first && !tw_table_text_is(verdict, row, 0, "reason"))
+			continue;
+		if (first)
+			tw_table_add_text(&ranks, verdict, row,
+					  trawl_table_find_column(verdict, "ranks"));
+		tw_str_add_cstr(&because, because.len ? "; " : "");
+		tw_table_add_text(&because, verdict, row, trawl_table_find_column(verdict, "text"));
+	}
+	if (trawl_table_rows(verdict))
+		tw_samples_note_stragglers(side->samples, &side->at, ranks.len ? ranks.ptr : "",
+					   because.len ? because.ptr : "");
+	side->samples->failed |= ranks.failed | because.failed;
+	tw_str_release(&ranks);
+	tw_str_release(&because);
+}
+
 static int add_collectives(struct tw_side *side, struct tw_book *book)
 {
 	side->at.rank = TW_NO_RANK;
+	note_stragglers(side, book);
 	return add_sheet(side, book, TW_COLLECTIVE_SYNC);
 }
 
@@ -194,7 +228,7 @@ static int add_collective_report(struct tw_side *side, const char *path)
 /* ---- traces */
 
 static const char *const trace_tables[] = { "gpu_timeline", "ops_summary", "kernel_summary",
-					    "coll_analysis" };
+					    "coll_analysis", "nvtx_ranges" };
 #define TRACE_TABLES (sizeof(trace_tables) / sizeof(trace_tables[0]))
 
 /* Tables of the report of each that are kept; NULL: out of memory. */
@@ -229,6 +263,7 @@ static int load_traces(struct tw_side *side, const char *const *arguments, size_
 	struct tw_rank_set set = { 0 };
 	bool whole;
 
+	load.exposed = true;
 	load.tables = tables_to_keep(side, &load.table_count);
 	if (!load.tables)
 		return tw_no_memory(side->err);
@@ -277,13 +312,108 @@ static int add_rank(struct tw_side *side, const struct tw_rank *rank)
 	return status;
 }
 
+static void add_wait(void *context, uint32_t waiting, uint32_t late, int64_t ns)
+{
+	struct tw_side *side = context;
+	const struct tw_rank *ranks = side->job.ranks;
+	char name[24];
+
+	if (!rank_wanted(side, ranks[waiting].rank))
+		return;
+	snprintf(name, sizeof(name), "%lld", (long long)ranks[late].rank);
+	side->at.rank = ranks[waiting].rank;
+	tw_samples_add(side->samples, &side->at, (enum tw_compared_kind)TW_EXPOSED_WAIT, name, ns,
+		       TW_NO_CALLS);
+}
+
+/* Of the ranks of a job it is known who waits for whom, if any two of their collectives are one. */
+static int add_waits(struct tw_side *side, const struct tw_ranks_input *in)
+{
+	if (side->job.count < 2 || !in->matches || !in->matches->count)
+		return 0;
+	side->at.rank = TW_NO_RANK;
+	tw_samples_note_waits(side->samples, &side->at);
+	return tw_exposed_waits(in, add_wait, side) ? tw_no_memory(side->err) : 0;
+}
+
+/* ---- stages of exports, straight from the file */
+
+/* Windows are those of rules, or one that was asked for. */
+static struct trawl_nsys_options stage_options(const struct tw_side *side)
+{
+	const struct trawl_report_options *report = side->options->load.report;
+	struct trawl_nsys_options o;
+
+	trawl_nsys_options_init(&o);
+	o.threads = side->options->load.threads;
+	o.window = report->start_ns != TRAWL_TIME_NONE;
+	o.start_ns = report->start_ns;
+	o.end_ns = report->end_ns;
+	return o;
+}
+
+/* Not where a part was asked for that a query cannot have. */
+static bool has_stages(const struct tw_side *side)
+{
+	const struct trawl_report_options *r = side->options->load.report;
+
+	return r->step_first < 0 && !r->range && !r->device &&
+	       (r->start_ns != TRAWL_TIME_NONE) == (r->end_ns != TRAWL_TIME_NONE);
+}
+
+static void add_stage_rows(struct tw_side *side, const struct trawl_table *table)
+{
+	size_t stage = trawl_table_find_column(table, "stage"), row;
+
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		const char *name = tw_table_own_text(table, row, stage);
+
+		side->at.rank = rank_of_row(table, row);
+		if (!rank_wanted(side, side->at.rank))
+			continue;
+		name = *name ? name : "(no stage)";
+		tw_samples_add(side->samples, &side->at, TW_STAGE, name,
+			       tw_table_cell(table, row, TW_COL_EXPOSED_NS).integer, TW_NO_CALLS);
+		tw_samples_add(side->samples, &side->at, TW_STAGE_COMM, name,
+			       tw_table_cell(table, row, TW_COL_COMM_NS).integer, TW_NO_CALLS);
+		tw_samples_note_window(
+			side->samples, &side->at,
+			tw_table_cell(table, row, TW_COL_WINDOW_END).integer -
+				tw_table_cell(table, row, TW_COL_WINDOW_START).integer);
+		side->having[TW_STAGE] = side->having[TW_STAGE_COMM] = 1;
+	}
+}
+
+static int add_stages(struct tw_side *side)
+{
+	const struct trawl_nsys_options options = stage_options(side);
+	struct trawl_table *table;
+	size_t i;
+	int status = 0;
+
+	for (i = 0; i < side->job.set.count && !status && has_stages(side); i++) {
+		const char *path = side->job.set.files[i].path;
+
+		if (!trawl_nsys_is_export(path))
+			continue;
+		if (trawl_nsys_query(&table, TRAWL_NSYS_OVERLAP, path, &options, side->err)) {
+			status = leave_out(side);
+			continue;
+		}
+		add_stage_rows(side, table);
+		trawl_table_free(table);
+	}
+	return status;
+}
+
 static int add_job(struct tw_side *side)
 {
 	static const struct tw_ranks_table *const tables[] = {
+		&tw_ranks_table_verdict,
 		&tw_ranks_table_nccl_summary_implicit_sync,
 		&tw_ranks_table_nccl_summary_long,
 	};
-	const struct tw_job_wanted wanted = { tables, 2, 0 };
+	const struct tw_job_wanted wanted = { tables, sizeof(tables) / sizeof(tables[0]), 0 };
 	struct trawl_job_report *t = &side->job_tables;
 	struct tw_book *book;
 	int status = tw_job_tables_make(t, &side->job, TRAWL_ALIGN_AUTO, &wanted,
@@ -293,6 +423,10 @@ static int add_job(struct tw_side *side)
 
 	for (i = 0; i < side->job.count && !status; i++)
 		status = add_rank(side, &side->job.ranks[i]);
+	if (!status)
+		status = add_waits(side, &t->in);
+	if (!status)
+		status = add_stages(side);
 	if (status || !t->count)
 		return status;
 	if (tw_book_of_tables(&book, "traces", (const struct trawl_table *const *)t->tables,
@@ -436,8 +570,8 @@ static int read_point(struct tw_side *side, const struct tw_sweep_point *point)
 	}
 	if (!reports && !traces)
 		return 0;
-	side->at = (struct tw_sample_place){ side->which, point->threads, point->channels,
-					     point->name, TW_NO_RANK };
+	side->at = (struct tw_sample_place){ 0, point->threads, point->channels, point->name,
+					     TW_NO_RANK };
 	/* Traces of all ranks say more than reports of some. */
 	return reports >= traces ? read_point_reports(side, point) : read_point_traces(side, point);
 }
@@ -543,7 +677,7 @@ static int read_group(struct tw_side *side, const char *const *paths, size_t cou
 
 	if (channels >= 0)
 		name = tw_side_text(side, "%lldch", (long long)channels);
-	side->at = (struct tw_sample_place){ side->which, -1, channels, name, TW_NO_RANK };
+	side->at = (struct tw_sample_place){ 0, -1, channels, name, TW_NO_RANK };
 	collective = tw_side_text(side, "%s/../collective_reports/collective_%s.xlsx", side->from,
 				  name && *name ? name : "all_ranks");
 	if (!name || !collective)
@@ -583,7 +717,7 @@ static int read_reports(struct tw_side *side)
 
 static int read_kind(struct tw_side *side)
 {
-	side->at = (struct tw_sample_place){ side->which, -1, -1, "", TW_NO_RANK };
+	side->at = (struct tw_sample_place){ 0, -1, -1, "", TW_NO_RANK };
 	switch (side->kind) {
 	case TW_SIDE_SWEEP:
 		return read_sweep(side);
@@ -597,13 +731,11 @@ static int read_kind(struct tw_side *side)
 	return 0;
 }
 
-int tw_side_read(struct tw_side *side, struct tw_samples *samples, uint32_t which,
-		 struct trawl_error *err)
+int tw_side_read(struct tw_side *side, struct tw_samples *samples, struct trawl_error *err)
 {
 	int status;
 
 	side->samples = samples;
-	side->which = which;
 	side->err = err;
 	status = read_kind(side);
 	if (status)

@@ -55,7 +55,6 @@ struct tw_side {
 	const struct tw_side_options *options;
 	/* While it is read. */
 	struct tw_samples *samples;
-	uint32_t which;		   /* its number in the samples */
 	struct tw_sample_place at; /* of what is read now */
 	struct trawl_error *err;
 };
@@ -71,8 +70,8 @@ void tw_side_release(struct tw_side *side);
  * Labels for those that have none: names of directories, as much of them as makes them different.
  */
 int tw_sides_label(struct tw_side *sides, size_t count, struct trawl_error *err) TRAWL_MUST_CHECK;
-/* Its times into the samples as those of side `which`: reports where they are, else traces. */
-int tw_side_read(struct tw_side *side, struct tw_samples *samples, uint32_t which,
+/* Its times into the samples, as those of side 0: reports where they are, else traces. */
+int tw_side_read(struct tw_side *side, struct tw_samples *samples,
 		 struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* "sweep", "reports", "report", "trace", "ranks" */

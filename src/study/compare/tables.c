@@ -1,6 +1,7 @@
 #include "study/compare/tables.h"
 
 #include "base/alloc.h"
+#include "data/limits.h"
 #include "study/compare/columns.h"
 
 #include <math.h>
@@ -37,15 +38,18 @@ enum {
 	CONFIGS = MEASURES, /* of tables over configurations */
 	WORST,
 	WORST_FASTER,
+	MORE, /* columns of its own */
 };
 
+#define BEYOND TW_LIMIT_TEXT(TW_LIMIT_TOLD_PERCENT_MOST)
+
 #define MEASURE_COLUMNS                                                                            \
-	TIME(TW_COL_BASELINE_MS, "median over ranks; configurations: mean of medians"),            \
+	TIME(TW_COL_BASELINE_MS, "median over ranks; several configurations: mean of these"),      \
 		TIME(TW_COL_TEST_MS, "same for the test"),                                         \
 		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is faster"),         \
 		TW_PERCENT_2(TW_COL_FASTER, 10,                                                    \
-			     "(baseline - test) / baseline: above 0 is faster; several "           \
-			     "configurations: geometric mean of the ratios"),                      \
+			     "(baseline - test) / baseline of this row: above 0 is faster; "       \
+			     "empty: no baseline, or beyond -" BEYOND " %"),                       \
 		TW_PERCENT_2(TW_COL_OF_TOTAL, 10,                                                  \
 			     "baseline time / baseline total_time; streams overlap"),              \
 		TIME(TW_COL_NOISE_MS, "larger spread of the two sides; empty: one rank per side"), \
@@ -85,6 +89,29 @@ static const struct trawl_column operations[] = { OPERATION, MEASURE_COLUMNS, OV
 static const struct trawl_column kernels[] = { KERNEL, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
 static const struct trawl_column collectives[] = { COLLECTIVE, MEASURE_COLUMNS,
 						   OVER_CONFIGURATIONS };
+static const struct trawl_column stages[] = {
+	TW_TEXT("stage", 20,
+		"stage that launched the communication, as in 'trawl nsys overlap'; (no stage): outside "
+		"all; (compute stream): on a stream that also computes",
+		.values = "!"),
+	MEASURE_COLUMNS,
+	OVER_CONFIGURATIONS,
+	TIME(TW_COL_BASELINE_COMM_MS, "its communication, exposed or not"),
+	TIME(TW_COL_TEST_COMM_MS, "same for the test"),
+	TW_PERCENT_1(TW_COL_BASELINE_OVERLAP, 10, "share overlapped by compute, of the times here",
+		     .values = "0..100"),
+	TW_PERCENT_1(TW_COL_TEST_OVERLAP, 10, "same for the test", .values = "0..100"),
+};
+static const struct trawl_column ranges[] = {
+	TW_TEXT("range", 48, "name of the NVTX range", .values = "!"),
+	TW_TEXT("domain", 14, "NVTX domain; empty: default domain"),
+	TW_TEXT("kind", 12,
+		"range; outside: launched outside all ranges; unlaunched: no matching launch"),
+	MEASURE_COLUMNS,
+	OVER_CONFIGURATIONS,
+	TIME(TW_COL_BASELINE_EXPOSED_MS, "communication in it that no compute overlaps"),
+	TIME(TW_COL_TEST_EXPOSED_MS, "same for the test"),
+};
 static const struct trawl_column timeline_each[] = { CONFIGURATION, TYPE, MEASURE_COLUMNS };
 static const struct trawl_column operations_each[] = { CONFIGURATION, OPERATION, MEASURE_COLUMNS };
 static const struct trawl_column kernels_each[] = { CONFIGURATION, KERNEL, MEASURE_COLUMNS };
@@ -154,6 +181,27 @@ static const struct trawl_column ranks[] = {
 	[RANK_WHY] = WHY_OF,
 };
 
+enum { SPLIT_PART, SPLIT_RANK, SPLIT_BASELINE, SPLIT_TEST, SPLIT_DIFFERENCE, SPLIT_OF_TOTAL };
+
+static const struct trawl_column split[] = {
+	[SPLIT_PART] = TW_TEXT(
+		"part", 22,
+		"part of total_time; waiting: exposed communication before the rank of the row has "
+		"come; transfer: the rest of it; exposed communication: both, where waits are "
+		"unknown; unattributed: parts that a report lacks",
+		.values =
+			"!computing|waiting|transfer|exposed communication|exposed copies|idle|other work|unattributed|total"),
+	[SPLIT_RANK] = COUNT("rank", 6, "rank whose time it is; waiting: for whom the others wait"),
+	[SPLIT_BASELINE] = DIFFERENCE_OF(TW_COL_BASELINE_MS,
+					 "mean over the ranks of both sides, and configurations"),
+	[SPLIT_TEST] = DIFFERENCE_OF(TW_COL_TEST_MS, "same for the test"),
+	[SPLIT_DIFFERENCE] = DIFFERENCE_OF(TW_COL_DIFFERENCE_MS,
+					   "test - baseline: below 0 is faster; those of the parts "
+					   "add up to the total's"),
+	[SPLIT_OF_TOTAL] =
+		TW_PERCENT_2(TW_COL_CHANGE_OF_TOTAL, 10, "difference / total of the baseline"),
+};
+
 enum {
 	SIDE,
 	LABEL,
@@ -165,6 +213,9 @@ enum {
 	REPORTS,
 	OF_WHICH_RANKS,
 	TOTAL,
+	TOTAL_FASTER,
+	TOTAL_VERDICT,
+	TOTAL_WHY,
 	BEST,
 	BEST_TOTAL,
 };
@@ -182,11 +233,20 @@ static const struct trawl_column summary[] = {
 	[OF_WHICH_RANKS] = TW_TEXT("ranks", 16, "ranks; empty: unknown"),
 	[TOTAL] = TIME(TW_COL_TOTAL_MS, "total_time: median over ranks, mean over the common "
 					"configurations"),
+	[TOTAL_FASTER] = TW_PERCENT_2(TW_COL_FASTER, 10,
+				      "of the test: (baseline - test) / baseline of total_time"),
+	[TOTAL_VERDICT] = TW_TEXT("verdict", 8, "of the test: that on its total_time",
+				  .values = "same|better|worse"),
+	[TOTAL_WHY] = TW_TEXT("why", 40, "reason for the verdict"),
 	[BEST] = TW_TEXT(TW_COL_BEST_CONFIGURATION, 20, "configuration with min total_time"),
 	[BEST_TOTAL] = TIME(TW_COL_BEST_TOTAL_MS, "total_time of that configuration"),
 };
 
-#define SPEC(name, meaning, columns) TW_SPEC(name, meaning, columns, .keep_empty = true)
+#define SPEC(name, meaning, columns) \
+	TW_SPEC(name, meaning, columns, .keep_empty = true, .verdict = "verdict")
+/* Of many items those that do not differ come last, and are folded. */
+#define SPEC_OF_ITEMS(name, meaning, columns) \
+	TW_SPEC(name, meaning, columns, .keep_empty = true, .verdict = "verdict", .folded = "same")
 
 const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 	[TW_COMPARISON_SUMMARY] = SPEC("comparison_summary", "baseline and test", summary),
@@ -195,17 +255,33 @@ const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 					  configurations),
 	[TW_TIMELINE_CHANGES] =
 		SPEC("timeline_changes", "GPU time by timeline part on both sides", timeline),
-	[TW_OPERATION_CHANGES] = SPEC("operation_changes",
-				      "kernel time by operator, largest difference first",
-				      operations),
-	[TW_KERNEL_CHANGES] = SPEC("kernel_changes",
-				   "kernel time by kernel name, largest difference first", kernels),
-	[TW_COLLECTIVE_CHANGES] = SPEC("collective_changes",
-				       "time of collectives by name, data type and size, largest "
-				       "difference first",
-				       collectives),
+	[TW_OPERATION_CHANGES] = SPEC_OF_ITEMS("operation_changes",
+					       "kernel time by operator: what differs first, the "
+					       "largest difference first",
+					       operations),
+	[TW_KERNEL_CHANGES] = SPEC_OF_ITEMS("kernel_changes",
+					    "kernel time by kernel name: what differs first, the "
+					    "largest difference first",
+					    kernels),
+	[TW_COLLECTIVE_CHANGES] = SPEC_OF_ITEMS("collective_changes",
+						"time of collectives by name, data type and size: "
+						"what differs first, the largest difference first",
+						collectives),
 	[TW_RANK_CHANGES] = SPEC("rank_changes",
 				 "compute time of each rank on both sides, with outliers", ranks),
+	[TW_DIFFERENCE_SPLIT] = SPEC("difference_split",
+				     "what the difference of the total time is made of: means over "
+				     "ranks, which add up; largest difference first",
+				     split),
+	[TW_STAGE_CHANGES] = SPEC("stage_changes",
+				  "exposed communication by stage, in the steady-state windows of "
+				  "exports of Nsight Systems",
+				  stages),
+	[TW_RANGE_CHANGES] =
+		SPEC_OF_ITEMS("range_changes",
+			      "GPU time by NVTX range: what differs first, the largest "
+			      "difference first",
+			      ranges),
 	[TW_TIMELINE_BY_CONFIGURATION] = SPEC("timeline_by_configuration",
 					      "timeline of each common configuration",
 					      timeline_each),
@@ -253,11 +329,11 @@ static void set_config(struct trawl_table *table, size_t row, size_t column, con
 
 /* The parts of a name, one a cell. */
 static size_t set_keys(struct trawl_table *table, size_t row, size_t column, const char *name,
-		       bool collective)
+		       bool in_parts)
 {
 	const char *end;
 
-	while (collective && (end = strchr(name, TW_KEY_SEPARATOR)) != NULL) {
+	while (in_parts && (end = strchr(name, TW_KEY_SEPARATOR)) != NULL) {
 		if (end > name)
 			tw_table_set_text(table, row, column, name, (size_t)(end - name));
 		name = end + 1;
@@ -284,7 +360,9 @@ static void set_measures(const struct tw_changes *changes, const struct tw_chang
 	set_ms(table, row, at + TEST, c->ns[1]);
 	set_ms(table, row, at + DIFFERENCE, c->ns[1] - c->ns[0]);
 	tw_table_set_real(table, row, at + FASTER, tw_change_faster(c));
-	tw_table_set_real(table, row, at + SHARE, share_of_total(changes, c));
+	/* Stages are of a window, not of the whole. */
+	if (tw_table_spec(table)->columns != stages)
+		tw_table_set_real(table, row, at + SHARE, share_of_total(changes, c));
 	set_ms(table, row, at + NOISE, c->noise_ns);
 	tw_table_set_str(table, row, at + VERDICT, tw_verdict_names[c->judged.verdict]);
 	tw_change_why(c, text);
@@ -303,37 +381,76 @@ static void set_measures(const struct tw_changes *changes, const struct tw_chang
 	tw_table_set_real(table, row, at + TEST_PER_CALL, c->call_ns[1] / 1e3);
 }
 
+/* What stages and ranges have besides: the item of the same name of another kind. */
+static void set_more(const struct tw_changes *changes, const struct tw_change *c,
+		     const struct tw_change *other, struct trawl_table *table, size_t row,
+		     size_t at)
+{
+	unsigned side;
+
+	for (side = 0; side < 2; side++) {
+		set_ms(table, row, at + side, other->ns[side]);
+		if (tw_table_spec(table)->columns == stages)
+			tw_table_set_real(table, row, at + 2 + side,
+					  tw_stage_overlap(changes, c, side));
+	}
+}
+
 static void add_change(const struct tw_changes *changes, const struct tw_change *c,
-		       struct trawl_table *table, bool collective, struct tw_str *text)
+		       const struct tw_change *other, struct trawl_table *table, bool in_parts,
+		       struct tw_str *text)
 {
 	const struct tw_samples *samples = changes->samples;
 	size_t row = tw_table_add_row(table), at = 0;
 
 	if (c->config != TW_ALL_CONFIGS)
 		set_config(table, row, at++, config_name(samples, c->config));
-	at = set_keys(table, row, at, tw_pool_text(&samples->texts, c->name, NULL), collective);
+	at = set_keys(table, row, at, tw_pool_text(&samples->texts, c->name, NULL), in_parts);
 	set_measures(changes, c, table, row, at, text);
 	if (c->config != TW_ALL_CONFIGS)
 		return;
 	set_count(table, row, at + CONFIGS, (int64_t)c->configs);
+	if (other)
+		set_more(changes, c, other, table, row, at + MORE);
 	if (c->worst_config == TW_ALL_CONFIGS)
 		return;
 	set_config(table, row, at + WORST, config_name(samples, c->worst_config));
-	tw_table_set_real(table, row, at + WORST_FASTER, (1 - c->worst_ratio) * 100);
+	tw_table_set_real(table, row, at + WORST_FASTER, tw_faster_percent(1, c->worst_ratio));
 }
 
 /* ---- tables */
 
-static struct trawl_table *of_changes(const struct tw_changes *changes,
-				      const struct tw_change_list *list,
-				      const struct tw_table_spec *spec, bool collective,
-				      struct tw_str *text)
+/* Of a kind the change of each name, NULL: there is none; the list itself is NULL without memory. */
+static const struct tw_change **by_name(const struct tw_changes *changes,
+					enum tw_compared_kind kind, size_t room)
 {
-	struct trawl_table *table = tw_table_new(spec, changes->samples->allocator);
+	const struct tw_change **of =
+		tw_alloc_array(changes->samples->allocator, room, sizeof(*of));
 	size_t i;
 
+	for (i = 0; of && kind < TW_COMPARED_KINDS && i < changes->all[kind].count; i++)
+		of[changes->all[kind].items[i].name] = &changes->all[kind].items[i];
+	return of;
+}
+
+/* `more`: the kind that its last columns are of; TW_COMPARED_KINDS: it has none. */
+static struct trawl_table *of_changes(const struct tw_changes *changes,
+				      const struct tw_change_list *list,
+				      const struct tw_table_spec *spec, bool in_parts,
+				      enum tw_compared_kind more, struct tw_str *text)
+{
+	struct trawl_table *table = tw_table_new(spec, changes->samples->allocator);
+	size_t room = (size_t)changes->samples->texts.count + 1, i;
+	const struct tw_change **others = by_name(changes, more, room);
+
+	if (!others) {
+		trawl_table_free(table);
+		return NULL;
+	}
 	for (i = 0; table && i < list->count; i++)
-		add_change(changes, &list->items[i], table, collective, text);
+		add_change(changes, &list->items[i], others[list->items[i].name], table, in_parts,
+			   text);
+	tw_free(changes->samples->allocator, others, room * sizeof(*others));
 	return table;
 }
 
@@ -375,6 +492,7 @@ static void add_side(const struct tw_changes *changes, const struct tw_compared_
 		     unsigned which, struct trawl_table *table, struct tw_str *text)
 {
 	const struct tw_samples *samples = changes->samples;
+	const struct tw_change *total = which ? tw_changes_part(changes, "total_time") : NULL;
 	size_t row = tw_table_add_row(table), own = 0, best = changes->best[which], i;
 
 	for (i = 0; i < samples->config_count; i++) {
@@ -394,6 +512,13 @@ static void add_side(const struct tw_changes *changes, const struct tw_compared_
 	set_count(table, row, REPORTS, (int64_t)side->reports);
 	set_config(table, row, OF_WHICH_RANKS, side->ranks);
 	set_ms(table, row, TOTAL, changes->total_ns[which]);
+	if (total) {
+		tw_table_set_real(table, row, TOTAL_FASTER, tw_change_faster(total));
+		tw_table_set_str(table, row, TOTAL_VERDICT,
+				 tw_verdict_names[total->judged.verdict]);
+		tw_change_why(total, text);
+		set_text_of(table, row, TOTAL_WHY, text);
+	}
 	if (best == SIZE_MAX)
 		return;
 	set_config(table, row, BEST,
@@ -443,9 +568,7 @@ static struct trawl_table *of_ranks(const struct tw_changes *changes, struct tw_
 		set_ms(table, row, RANK_TEST, (double)c->ns[1]);
 		set_ms(table, row, RANK_DIFFERENCE, (double)(c->ns[1] - c->ns[0]));
 		tw_table_set_real(table, row, RANK_FASTER,
-				  c->ns[0] ?
-					  (double)(c->ns[0] - c->ns[1]) / (double)c->ns[0] * 100 :
-					  (double)NAN);
+				  tw_faster_percent((double)c->ns[0], (double)c->ns[1]));
 		set_ms(table, row, RANK_OTHERS, c->others_ns);
 		tw_table_set_str(table, row, RANK_VERDICT,
 				 tw_verdict_names[c->more ? TW_WORSE :
@@ -457,36 +580,69 @@ static struct trawl_table *of_ranks(const struct tw_changes *changes, struct tw_
 	return table;
 }
 
+static void add_split(struct trawl_table *table, const char *part, int64_t rank, const double ns[2],
+		      double total)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_str(table, row, SPLIT_PART, part);
+	set_count(table, row, SPLIT_RANK, rank);
+	set_ms(table, row, SPLIT_BASELINE, ns[0]);
+	set_ms(table, row, SPLIT_TEST, ns[1]);
+	set_ms(table, row, SPLIT_DIFFERENCE, ns[1] - ns[0]);
+	tw_table_set_real(table, row, SPLIT_OF_TOTAL,
+			  total > 0 ? (ns[1] - ns[0]) / total * 100 : (double)NAN);
+}
+
+static struct trawl_table *of_split(const struct tw_changes *changes)
+{
+	const struct tw_split *s = &changes->split;
+	struct trawl_table *table =
+		tw_table_new(&tw_compare_specs[TW_DIFFERENCE_SPLIT], changes->samples->allocator);
+	size_t i;
+
+	for (i = 0; table && i < s->count; i++)
+		add_split(table, tw_split_names[s->rows[i].part], s->rows[i].rank, s->rows[i].ns,
+			  s->total_ns[0]);
+	if (table && s->count)
+		add_split(table, "total", TW_NO_RANK, s->total_ns, s->total_ns[0]);
+	return table;
+}
+
 /* Tables of items, and where their rows are. */
 struct listed {
-	enum tw_compare_table all, each;
-	enum tw_compared_kind kind;
+	enum tw_compare_table all, each;  /* each: TW_COMPARE_TABLES: there is none */
+	enum tw_compared_kind kind, more; /* more: as of of_changes() */
 };
 
 static bool make_lists(const struct tw_changes *changes, struct trawl_table **tables,
 		       struct tw_str *text)
 {
 	const struct listed lists[] = {
-		{ TW_TIMELINE_CHANGES, TW_TIMELINE_BY_CONFIGURATION, TW_TIMELINE_PART },
-		{ TW_OPERATION_CHANGES, TW_OPERATIONS_BY_CONFIGURATION, TW_OPERATION },
-		{ TW_KERNEL_CHANGES, TW_KERNELS_BY_CONFIGURATION, TW_KERNEL },
+		{ TW_TIMELINE_CHANGES, TW_TIMELINE_BY_CONFIGURATION, TW_TIMELINE_PART,
+		  TW_COMPARED_KINDS },
+		{ TW_OPERATION_CHANGES, TW_OPERATIONS_BY_CONFIGURATION, TW_OPERATION,
+		  TW_COMPARED_KINDS },
+		{ TW_KERNEL_CHANGES, TW_KERNELS_BY_CONFIGURATION, TW_KERNEL, TW_COMPARED_KINDS },
 		{ TW_COLLECTIVE_CHANGES, TW_COLLECTIVES_BY_CONFIGURATION,
-		  tw_changes_collectives(changes) },
+		  tw_changes_collectives(changes), TW_COMPARED_KINDS },
+		{ TW_STAGE_CHANGES, TW_COMPARE_TABLES, TW_STAGE, TW_STAGE_COMM },
+		{ TW_RANGE_CHANGES, TW_COMPARE_TABLES, TW_RANGE, TW_RANGE_EXPOSED },
 	};
 	bool whole = true;
 	size_t i;
 
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		const struct listed *l = &lists[i];
-		bool collective = l->all == TW_COLLECTIVE_CHANGES;
+		bool in_parts = l->all == TW_COLLECTIVE_CHANGES || l->all == TW_RANGE_CHANGES;
 
 		tables[l->all] = of_changes(changes, &changes->all[l->kind],
-					    &tw_compare_specs[l->all], collective, text);
+					    &tw_compare_specs[l->all], in_parts, l->more, text);
 		whole &= tables[l->all] != NULL;
-		if (changes->common < 2)
+		if (changes->common < 2 || l->each == TW_COMPARE_TABLES)
 			continue;
 		tables[l->each] = of_changes(changes, &changes->each[l->kind],
-					     &tw_compare_specs[l->each], collective, text);
+					     &tw_compare_specs[l->each], in_parts, l->more, text);
 		whole &= tables[l->each] != NULL;
 	}
 	if (tables[TW_COLLECTIVE_CHANGES] && trawl_table_rows(tables[TW_COLLECTIVE_CHANGES]))
@@ -494,8 +650,8 @@ static bool make_lists(const struct tw_changes *changes, struct trawl_table **ta
 				  lists[3].kind == TW_COLLECTIVE_SYNC ?
 					  "time is the sum of the min time over ranks, without "
 					  "waiting; it is one value per configuration, so noise "
-					  "is unknown; faster and verdict are per call where "
-					  "call counts differ" :
+					  "is unknown; the verdict is per call where call "
+					  "counts differ" :
 					  "time is kernel time on each rank, including waiting");
 	return whole;
 }
@@ -512,8 +668,10 @@ int tw_compare_tables(const struct tw_changes *changes, const struct tw_compared
 	tables[TW_COMPARISON_SUMMARY] = of_sides(changes, sides, &text);
 	tables[TW_CONFIGURATION_CHANGES] = of_configurations(changes, &text);
 	tables[TW_RANK_CHANGES] = of_ranks(changes, &text);
+	tables[TW_DIFFERENCE_SPLIT] = of_split(changes);
 	whole = make_lists(changes, tables, &text) && tables[TW_COMPARISON_SUMMARY] &&
-		tables[TW_CONFIGURATION_CHANGES] && tables[TW_RANK_CHANGES] && !text.failed;
+		tables[TW_CONFIGURATION_CHANGES] && tables[TW_RANK_CHANGES] &&
+		tables[TW_DIFFERENCE_SPLIT] && !text.failed;
 	tw_str_release(&text);
 	for (i = 0; i < TW_COMPARE_TABLES && whole; i++)
 		if (tables[i] && tw_table_finish(tables[i], NULL))

@@ -53,9 +53,9 @@ struct tw_judgement tw_judge(const struct tw_spread *baseline, const struct tw_s
 			     int64_t total2);
 
 /*
- * The same over several configurations: `ratio` is the geometric mean of test / baseline, `noise`
- * the mean of the configurations' noise as a share of the baseline (NaN: not known), `times` the
- * means of both sides and `total` that of the baseline's total time (NaN: not known).
+ * The same over several configurations: `times` are the means of both sides, `ratio` is theirs,
+ * `noise` that of the configurations as a share of the baseline (NaN: not known) and `total` the
+ * mean of the baseline's total time (NaN: not known).
  */
 struct tw_judgement tw_judge_ratio(double ratio, double noise, const double times[2], double total);
 

@@ -1,6 +1,6 @@
 /* The traces of a sweep analysed, and what is made of all its configurations together. */
 #include "base/alloc.h"
-#include "study/compare/across_threads.h"
+#include "study/books/across_threads.h"
 #include "study/report/results.h"
 #include "study/variance/points.h"
 #include "table/table.h"

@@ -1,6 +1,6 @@
 /* comparisons/ of a sweep: the reports of one rank and channel count over all thread counts. */
-#ifndef TW_STUDY_COMPARE_ACROSS_THREADS_H
-#define TW_STUDY_COMPARE_ACROSS_THREADS_H
+#ifndef TW_STUDY_BOOKS_ACROSS_THREADS_H
+#define TW_STUDY_BOOKS_ACROSS_THREADS_H
 
 #include "study/sweep/point_analysis.h"
 

@@ -1,6 +1,6 @@
 /* A table of a report with one row a key, and rows found by their key. */
-#ifndef TW_STUDY_COMPARE_KEYED_H
-#define TW_STUDY_COMPARE_KEYED_H
+#ifndef TW_STUDY_BOOKS_KEYED_H
+#define TW_STUDY_BOOKS_KEYED_H
 
 #include "store/pool.h"
 #include "table/table.h"

@@ -2,8 +2,8 @@
  * Reports side by side, sheet by sheet, as TraceLens compares them: columns of each side under
  * "<name>::<column>", joined by their keys, with differences to the first.
  */
-#ifndef TW_STUDY_COMPARE_REPORT_TABLES_H
-#define TW_STUDY_COMPARE_REPORT_TABLES_H
+#ifndef TW_STUDY_BOOKS_REPORT_TABLES_H
+#define TW_STUDY_BOOKS_REPORT_TABLES_H
 
 #include "book/book.h"
 #include "table/table.h"

@@ -1,8 +1,8 @@
-#include "study/compare/across_threads.h"
+#include "study/books/across_threads.h"
 
 #include "base/alloc.h"
 #include "os/thread.h"
-#include "study/compare/report_tables.h"
+#include "study/books/report_tables.h"
 #include "table/table.h"
 #include "trawl/render.h"
 

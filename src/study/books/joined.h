@@ -1,8 +1,8 @@
 /* Sheets of several reports, joined by their keys, as a table. */
-#ifndef TW_STUDY_COMPARE_JOINED_H
-#define TW_STUDY_COMPARE_JOINED_H
+#ifndef TW_STUDY_BOOKS_JOINED_H
+#define TW_STUDY_BOOKS_JOINED_H
 
-#include "study/compare/keyed.h"
+#include "study/books/keyed.h"
 #include "table/table.h"
 
 enum tw_joined_rows {

@@ -1,4 +1,4 @@
-#include "study/compare/keyed.h"
+#include "study/books/keyed.h"
 
 #include "base/alloc.h"
 #include "text/str.h"

@@ -1,6 +1,7 @@
-#include "study/compare/joined.h"
+#include "study/books/joined.h"
 
 #include "base/arena.h"
+#include "data/limits.h"
 #include "text/str.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@ struct column {
 	size_t side;	 /* the variant of a difference; whose cell */
 	size_t at, base; /* column of the side; of the baseline, for differences */
 	const char *header;
+	double tiny; /* of a percentage: less is next to nothing in this column of the baseline */
 };
 
 struct row {
@@ -155,7 +157,22 @@ static double difference_of(const struct joining *j, const struct row *row,
 
 	if (column->kind == DIFFERENCE)
 		return difference;
+	/* Of next to nothing many times as much says nothing. */
+	if (fabs(base) < column->tiny && 100 * difference > fabs(base) * TW_LIMIT_TOLD_PERCENT_MOST)
+		return (double)NAN;
 	return base > 0 || base < 0 ? 100 * difference / base : (double)NAN;
+}
+
+/* As much less than the largest as differences of the total are the same. */
+static double tiny_of(const struct tw_join *join, size_t base)
+{
+	const struct trawl_table *table = join->sides[0]->table;
+	double largest = 0;
+	size_t row;
+
+	for (row = 0; row < trawl_table_rows(table); row++)
+		largest = fmax(largest, fabs(tw_table_number(table, row, base)));
+	return largest * (TW_LIMIT_SAME_BELOW_TOTAL_PERMILLE / 1000.0);
 }
 
 static bool is_number_column(const struct column *column)
@@ -184,7 +201,8 @@ static bool has_value(const struct joining *j, const struct column *column)
 static void add_column(struct joining *j, enum kind kind, size_t side, size_t at, size_t base,
 		       const char *header)
 {
-	struct column column = { kind, side, at, base, header };
+	struct column column = { kind, side,   at,
+				 base, header, kind == PERCENT ? tiny_of(j->join, base) : 0 };
 
 	j->no_memory |= !header;
 	if (!header || (j->join->no_empty_columns && kind != KEY && !has_value(j, &column)))

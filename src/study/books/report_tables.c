@@ -1,9 +1,9 @@
-#include "study/compare/report_tables.h"
+#include "study/books/report_tables.h"
 
 #include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/scope.h"
-#include "study/compare/joined.h"
+#include "study/books/joined.h"
 #include "text/str.h"
 
 #include <string.h>
