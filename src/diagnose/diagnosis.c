@@ -82,8 +82,13 @@ static void collect(struct work *w)
 		else if (w->found[i].scenario.path)
 			tw_scenario_release(&w->found[i].scenario);
 	qsort(list, n, sizeof(list[0]), larger_gain_first);
-	for (i = 0; i < n; i++)
-		w->d->failed |= !TW_LIST_ADD(&w->d->findings, list[i], w->d->allocator);
+	for (i = 0; i < n; i++) {
+		if (TW_LIST_ADD(&w->d->findings, list[i], w->d->allocator))
+			continue;
+		w->d->failed = true;
+		if (list[i]->scenario.path)
+			tw_scenario_release(&list[i]->scenario);
+	}
 }
 
 static void join(struct tw_scenario *all, const struct tw_finding *f)

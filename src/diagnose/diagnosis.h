@@ -9,6 +9,8 @@
 #include "path/graph.h"
 #include "table/table.h"
 
+#include <stdatomic.h>
+
 struct tw_finding {
 	enum tw_finding_kind kind;
 	double gain_ns;	     /* of a step; NaN: not known */
@@ -37,7 +39,7 @@ struct tw_diagnosis {
 	uint32_t steps;			     /* 0: not annotated */
 	bool has_inferred;		     /* some causes are */
 	TW_LIST(struct tw_finding) findings; /* by gain, then observations */
-	bool failed;
+	_Atomic bool failed;		     /* kinds are looked at by several threads */
 };
 
 /*

@@ -174,7 +174,7 @@ static void look_at_chains(struct tw_look *look)
 				begin = i;
 			}
 		}
-		if (begin < l->count)
+		if (begin < l->count && !look->failed)
 			end_chain(look, &l->at[begin], l->count - begin);
 	}
 }
