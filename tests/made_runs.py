@@ -4,14 +4,19 @@ The host goes from event to event; GPU work begins LAUNCH after its call or GAP 
 its stream, whichever is later, so that what a test expects can be worked out from the numbers it wrote.
 """
 import contextlib
+import csv
 import json
+import subprocess
+
+from support import BUILD, SLOWER, Case, environment
 
 US, MS = 1000, 1000000
 LAUNCH, GAP, CALL = 5 * US, US, 4 * US
 H100, MI300X = "NVIDIA H100 80GB HBM3", "AMD Instinct MI300X"
 PROCESS, THREAD = 100, 100
 # What the platform of H100 reaches at the targets of findings: FLOP/ns in bf16 and TF32, bytes/ns of its memory.
-BF16, TF32, MEMORY = 989.4e3 * 0.80, 494.7e3 * 0.80, 3350 * 0.85
+PEAK = 989.4e3
+BF16, TF32, MEMORY = PEAK * 0.80, 494.7e3 * 0.80, 3350 * 0.85
 
 
 class Rank:
@@ -78,8 +83,9 @@ class Rank:
         """When the stream has done all that was launched."""
         return self.ended.get(stream, self.begun)
 
-    def work(self, cat, name, dur, stream, launched, correlation, gap=GAP, **args):
-        start = launched + LAUNCH
+    def work(self, cat, name, dur, stream, launched, correlation, gap=GAP, after=0, **args):
+        """`after`: when it may begin by an event that its stream waits for."""
+        start = max(launched + LAUNCH, after)
         if stream in self.ended:
             start = max(start, self.ended[stream] + gap)
         self.ended[stream] = start + dur
@@ -103,6 +109,11 @@ class Rank:
             call["dur"] = (self.now - begin) / US
         return event
 
+    def wait_event(self):
+        """A stream waits for what was launched last on another one."""
+        self.call("cudaEventRecord", US)
+        self.call("cudaStreamWaitEvent", US)
+
     def sync(self, name="cudaStreamSynchronize", stream=7):
         """A call that returns 2 us after the stream has done its work."""
         begin = self.now
@@ -111,9 +122,9 @@ class Rank:
         call["dur"] = (self.now - begin) / US
         return call
 
-    def run(self, name, dur, dims=None, stream=7, **args):
+    def run(self, name, dur, dims=None, stream=7, types=None, **args):
         """An operator with one kernel, 6 us of the host."""
-        with self.op(name, dims, **args):
+        with self.op(name, dims, types, **args):
             return self.launch(name.replace("::", "_") + "_kernel", dur, stream)
 
     # ---- what is written
@@ -127,8 +138,10 @@ class Rank:
         return json.dumps(head)[:-1] + ', "traceEvents": [\n' + lines + "\n]}\n"
 
 
-def meet(members, name, elements, transfer, stream=9, dtype="BFloat16", group="0", out=None, kernel=None):
-    """A collective of ranks: each launches its kernel now; all end `transfer` after the last start."""
+def meet(members, name, elements, transfer, stream=7, dtype="BFloat16", group="0", out=None, kernel=None,
+         after=None):
+    """A collective of ranks: each launches its kernel now; all end `transfer` after the last start. `elements`
+    and `out`, by rank or of each: what it gives and gets; `after`: by rank, as in Rank.work()."""
     made = []
     for k, r in enumerate(members):
         begin = r.now
@@ -137,6 +150,7 @@ def meet(members, name, elements, transfer, stream=9, dtype="BFloat16", group="0
         got = out[k] if isinstance(out, (list, tuple)) else into if out is None else out
         ranks = [m.rank for m in members]
         made.append(r.work("kernel", kernel or f"ncclDevKernel_{name}", 0, stream, begin, r.correlation,
+                           after=after[k] if after else 0,
                            **{"Collective name": name, "In msg nelems": into, "Out msg nelems": got,
                               "dtype": dtype, "Group size": len(members), "Process Group Name": group,
                               "Process Group Ranks": str(ranks)}))
@@ -145,3 +159,59 @@ def meet(members, name, elements, transfer, stream=9, dtype="BFloat16", group="0
         e["dur"] = last / US - e["ts"]
         r.ended[stream] = last
     return made
+
+
+# ---- what is found in them
+
+DUMP = BUILD / "tools/findings_dump"
+STEPS = 4
+# Queued behind it, what follows in a step waits for the GPU and not for the host.
+AHEAD = 500 * US
+
+
+class Findings(Case):
+    def table(self, *ranks):
+        """The rows of the runs of these ranks."""
+        paths = [self.write(r.document(), f"rank{k}.json") for k, r in enumerate(ranks)]
+        done = subprocess.run([DUMP, *paths], capture_output=True, text=True, timeout=60 * SLOWER,
+                              env=environment())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return list(csv.DictReader(done.stdout.splitlines()))
+
+    def find(self, *ranks):
+        """{kind: row}"""
+        rows = self.table(*ranks)
+        self.assertEqual(len({r["kind"] for r in rows}), len(rows))
+        return {r["kind"]: r for r in rows}
+
+    def assertGain(self, found, kind, ns):
+        """The gain of a step, which is told in whole microseconds."""
+        self.assertIn(kind, found, found.keys())
+        self.assertAlmostEqual(float(found[kind]["gain_ms"]) * MS, ns, delta=501)
+
+    def assertNone(self, found, *kinds):
+        self.assertEqual([k for k in kinds if k in found], [])
+
+
+def steps(body, count=STEPS, ahead=AHEAD, **more):
+    """A run of steps, in each of which the GPU is busy before `body` begins."""
+    r = Rank(**more)
+    for number in range(count):
+        with r.step(number + 1):
+            r.run("aten::mm", ahead)
+            body(r)
+    return r
+
+
+def ranks_of(count, body, number=STEPS, ahead=AHEAD):
+    """The same of ranks: `body` gets all of them."""
+    ranks = [Rank(rank, count) for rank in range(count)]
+    for step in range(number):
+        begun = [r.inside(f"ProfilerStep#{step + 1}") for r in ranks]
+        for context, r in zip(begun, ranks):
+            context.__enter__()
+            r.run("aten::mm", ahead)
+        body(ranks)
+        for context in begun:
+            context.__exit__(None, None, None)
+    return ranks

@@ -216,6 +216,7 @@ void tw_claims_release(struct tw_claims *c)
 		TW_LIST_FREE(&c->of[i].remedy.list, c->allocator);
 		TW_LIST_FREE(&c->of[i].spots, c->allocator);
 	}
+	TW_LIST_FREE(&c->functions, c->allocator);
 	tw_free(c->allocator, c->place, ((size_t)c->gpu_count + 1) * sizeof(*c->place));
 	tw_free(c->allocator, c->pass, (size_t)c->gpu_count + 1);
 	tw_free(c->allocator, c->loads_or_waits, (size_t)c->label_count + 1);

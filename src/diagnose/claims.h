@@ -45,6 +45,12 @@ struct tw_collective_size {
 	uint8_t reduces;      /* allreduce, reduce_scatter: gradients */
 };
 
+/* A python function of the program: the time of the threads that launch in it and in nothing below it. */
+struct tw_function {
+	uint32_t text;
+	int64_t self_ns;
+};
+
 struct tw_claims {
 	const struct trawl_allocator *allocator;
 	struct tw_claim of[TW_FINDING_KINDS];
@@ -59,6 +65,7 @@ struct tw_claims {
 	uint32_t collective_count;
 	int64_t idle_ns[4]; /* enum tw_idle_cause */
 	int64_t warm_ns; /* of the host: loads, compilation, allocation in the first step alone */
+	TW_LIST(struct tw_function) functions;
 	bool trains, amd;
 	bool failed; /* out of memory */
 };

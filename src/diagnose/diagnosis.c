@@ -29,6 +29,7 @@ static void look_at_kind(void *context, size_t number)
 	struct tw_diagnosis *d = w->d;
 	const struct tw_kind *kind = tw_kind_list[number];
 	struct tw_finding *f = &w->found[number];
+	struct tw_gain gain = { NAN, NAN, 0 };
 
 	f->kind = (enum tw_finding_kind)number;
 	f->gain_ns = f->gain_percent = NAN;
@@ -46,24 +47,25 @@ static void look_at_kind(void *context, size_t number)
 	if (kind->change ? !kind->change(d, &f->scenario, f) : !tw_apply_claims(d, f))
 		return;
 	d->failed |= f->scenario.failed;
-	w->is_found[number] =
-		!tw_gain_of(d, &f->scenario, kind->of_window, &f->gain_ns, &f->gain_percent);
+	w->is_found[number] = !tw_gain_of(d, &f->scenario, kind->of_window, &gain);
+	f->gain_ns = gain.ns;
+	f->gain_percent = gain.percent;
+	f->inferred_percent = gain.inferred_percent;
 }
 
 /* ---- all */
 
-#define SAME_NS 1000
-
 static int larger_gain_first(const void *a, const void *b)
 {
 	const struct tw_finding *const *x = a, *const *y = b;
-	double one = floor((*x)->gain_ns / SAME_NS), other = floor((*y)->gain_ns / SAME_NS);
+	double one = floor((*x)->gain_ns / TW_LIMIT_SAME_GAIN_NS),
+	       other = floor((*y)->gain_ns / TW_LIMIT_SAME_GAIN_NS);
 
 	if (one != other)
 		return one > other ? -1 : 1;
-	/* Of what gains the same, that which names a rank tells more. */
-	if (!*(*x)->ranks != !*(*y)->ranks)
-		return *(*x)->ranks ? -1 : 1;
+	/* Of what gains the same, that which is about one rank tells more. */
+	if (tw_kind_list[(*x)->kind]->of_rank != tw_kind_list[(*y)->kind]->of_rank)
+		return tw_kind_list[(*x)->kind]->of_rank ? -1 : 1;
 	return (*x)->kind < (*y)->kind ? -1 : (*x)->kind > (*y)->kind;
 }
 
@@ -75,7 +77,7 @@ static void collect(struct work *w)
 
 	for (i = 0; i < TW_FINDING_KINDS; i++)
 		if (w->is_found[i] &&
-		    w->found[i].gain_percent * 10 >= TW_LIMIT_FINDING_TOLD_PERCENT)
+		    w->found[i].gain_percent * 10 >= TW_LIMIT_FINDING_ROW_PERMILLE)
 			list[n++] = &w->found[i];
 		else if (w->found[i].scenario.path)
 			tw_scenario_release(&w->found[i].scenario);
@@ -84,30 +86,47 @@ static void collect(struct work *w)
 		w->d->failed |= !TW_LIST_ADD(&w->d->findings, list[i], w->d->allocator);
 }
 
-/* What each and all before it gain together: never less than before, never more than all. */
+static void join(struct tw_scenario *all, const struct tw_finding *f)
+{
+	if (f->scenario.rule) {
+		all->rule = f->scenario.rule;
+		all->context = f->scenario.context;
+	}
+	tw_scenario_join(all, &f->scenario);
+}
+
+/*
+ * What each and all before it gain together: never less than before, never more than all.  Of the
+ * window or of a step, as the finding is; what is no replay is in no scenario.
+ */
 static void add_together(struct tw_diagnosis *d)
 {
+	double so_far = 0, model = 0, all_of[2] = { 0 };
 	struct tw_scenario all;
-	double best = 0, ns, percent;
+	struct tw_gain gain;
 	size_t i;
 
 	tw_scenario_init(&all, d->path, d->allocator);
 	for (i = 0; i < d->findings.count && !d->failed; i++) {
 		struct tw_finding *f = &d->findings.at[i];
+		bool of_window = tw_kind_list[f->kind]->of_window;
 
-		if (f->scenario.rule) {
-			all.rule = f->scenario.rule;
-			all.context = f->scenario.context;
-		}
-		tw_scenario_join(&all, &f->scenario);
-		if (tw_gain_of(d, &all, tw_kind_list[f->kind]->of_window, &ns, &percent))
+		join(&all, f);
+		if (tw_gain_of(d, &all, of_window, &gain))
 			break;
-		/* What is no replay is in no scenario. */
-		if (tw_kind_list[f->kind]->share && f->gain_percent > percent)
-			percent = f->gain_percent;
-		best = percent > best ? percent : best;
-		f->together_percent = best;
+		if (tw_kind_list[f->kind]->share)
+			model = fmax(model, f->gain_percent);
+		so_far = fmax(so_far, fmax(gain.percent, model));
+		f->together_percent = so_far;
+		all_of[of_window] = 1;
 	}
+	for (i = 0; i < 2 && !d->failed; i++)
+		if (all_of[i] > 0 && !tw_gain_of(d, &all, i == 1, &gain))
+			all_of[i] = gain.percent;
+	so_far = fmax(model, fmax(all_of[0], all_of[1]));
+	for (i = 0; i < d->findings.count; i++)
+		d->findings.at[i].together_percent =
+			fmin(d->findings.at[i].together_percent, so_far);
 	tw_scenario_release(&all);
 }
 
@@ -126,9 +145,22 @@ static void add_observations(struct tw_diagnosis *d)
 	}
 }
 
+static bool has_inferred(const struct tw_path *path)
+{
+	uint32_t i;
+
+	for (i = 0; i < path->cause_count; i++)
+		if (tw_path_code(path, i) == TW_CAUSE_WAIT ||
+		    tw_path_code(path, i) == TW_CAUSE_INFERRED)
+			return true;
+	return false;
+}
+
 static void measure(struct tw_diagnosis *d)
 {
 	uint32_t i;
+
+	d->has_inferred = has_inferred(d->path);
 
 	d->times = tw_path_times(d->path);
 	d->failed |= !d->times;

@@ -35,6 +35,7 @@ struct tw_diagnosis {
 	int64_t window_ns;
 	double step_ns;			     /* NaN: no two steps */
 	uint32_t steps;			     /* 0: not annotated */
+	bool has_inferred;		     /* some causes are */
 	TW_LIST(struct tw_finding) findings; /* by gain, then observations */
 	bool failed;
 };
@@ -71,9 +72,13 @@ void tw_add_heaviest(struct tw_finding *f, const struct tw_diagnosis *d, uint32_
 				       const struct tw_scenario *s),
 		     const struct tw_scenario *s);
 
-/* What a scenario gains: ns of a step and percent, or of the window by step. 0 or -1. */
-int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, double *gain_ns,
-	       double *percent) TRAWL_MUST_CHECK;
+/* What a scenario gains; of_window: of the window by step. 0 or -1. */
+struct tw_gain {
+	double ns, percent;	 /* of a step */
+	double inferred_percent; /* of its window: what inferred causes put on its critical path */
+};
+int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window,
+	       struct tw_gain *gain) TRAWL_MUST_CHECK;
 
 /* The computing time of a rank. */
 int64_t tw_computing_ns(const struct tw_diagnosis *d, uint32_t rank);

@@ -1,9 +1,12 @@
 /* What rules say of a finding, and ask of the run: texts, places, sums, gains. */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "base/alloc.h"
 #include "base/median.h"
 #include "base/search.h"
+#include "path/critical.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -151,7 +154,7 @@ int64_t tw_first_host_time(const struct tw_path *path, const struct tw_path_rank
 /* The median delay of a code where it binds at GPU work, 1 us where it never does. */
 int64_t tw_usual_delay(const struct tw_path *path, const struct tw_path_rank *r, enum tw_cause code)
 {
-	enum { NEVER_NS = 1000, SAMPLES = 4096 };
+	enum { SAMPLES = 4096 };
 	int64_t all[SAMPLES];
 	uint32_t g, stride = r->gpu_count / SAMPLES + 1;
 	size_t n = 0;
@@ -162,7 +165,7 @@ int64_t tw_usual_delay(const struct tw_path *path, const struct tw_path_rank *r,
 		if (cause != TW_NO_POINT && tw_path_code(path, cause) == code)
 			all[n++] = tw_path_delay(path, start, cause);
 	}
-	return n ? tw_middle_of(all, n).lower : NEVER_NS;
+	return n ? tw_middle_of(all, n).lower : TW_LIMIT_UNSEEN_GAP_NS;
 }
 
 /* How many process groups a rank receives in. */
@@ -261,24 +264,39 @@ bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 
 /* ---- gains */
 
-int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, double *gain_ns,
-	       double *percent)
+/* A last step that ends before the first one has no length to compare with. */
+static bool has_steps(const struct tw_diagnosis *d)
+{
+	return d->step_ns > 0;
+}
+
+static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, const int64_t *times,
+		    bool of_window, struct tw_gain *gain)
+{
+	int64_t left_ns = tw_window_ns(d->path, times);
+	double window = (double)(d->window_ns - left_ns), step = tw_step_ns(d->path, times);
+
+	if (of_window || !has_steps(d) || isnan(step)) {
+		gain->ns = window / (d->steps ? d->steps : 1);
+		gain->percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
+	} else {
+		gain->ns = d->step_ns - step;
+		gain->percent = 100 * gain->ns / d->step_ns;
+	}
+	gain->inferred_percent =
+		left_ns && d->has_inferred ?
+			100 * (double)tw_critical_inferred_ns(d->path, s, tw_plain(times)) /
+				(double)left_ns :
+			0;
+}
+
+int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, struct tw_gain *gain)
 {
 	int64_t *times = tw_path_times(d->path);
 	int status = times ? tw_path_replay(d->path, s, times) : -1;
-	double window, step;
 
-	if (!status) {
-		window = (double)(d->window_ns - tw_window_ns(d->path, times));
-		step = tw_step_ns(d->path, times);
-		if (of_window || isnan(d->step_ns) || isnan(step)) {
-			*gain_ns = window / (d->steps ? d->steps : 1);
-			*percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
-		} else {
-			*gain_ns = d->step_ns - step;
-			*percent = 100 * *gain_ns / d->step_ns;
-		}
-	}
+	if (!status)
+		measure(d, s, times, of_window, gain);
 	tw_path_times_free(d->path, times);
 	if (status)
 		d->failed = true;

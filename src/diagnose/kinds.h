@@ -20,6 +20,7 @@ struct tw_kind {
 	double (*share)(struct tw_diagnosis *d, struct tw_finding *f);
 	/* Of an observation: whether it is seen. */
 	bool (*seen)(struct tw_diagnosis *d, struct tw_finding *f);
+	bool of_rank;	/* it is about one rank: of equal gains it tells more */
 	bool of_window; /* it happens in some steps only: gains are of the window */
 };
 
@@ -36,6 +37,10 @@ uint64_t tw_place_of(const char *name, size_t len, const char *dims, size_t dims
 /* The work of consecutive leaves becomes one kernel of `ns`; the host calls only the first. */
 void tw_claim_fusion(struct tw_look *look, enum tw_finding_kind kind, struct tw_leaf *first,
 		     uint32_t count, double ns);
+
+/* The same of their backward pass, by the pairs of autograd: nothing where there are none. */
+void tw_claim_backward_fusion(struct tw_look *look, enum tw_finding_kind kind,
+			      const struct tw_leaf *first, uint32_t count, double ns);
 
 #define TW_FINDING_KIND(id) extern const struct tw_kind tw_kind_##id;
 #include "diagnose/kinds.def"

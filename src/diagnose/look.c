@@ -129,10 +129,9 @@ static const struct tw_links *links_of(const struct tw_look *look)
 
 double tw_host_link(const struct tw_look *look)
 {
-	enum { CAUTIOUS_GBPS = 25 };
 	const struct tw_links *links = links_of(look);
 
-	return links ? links->host : CAUTIOUS_GBPS;
+	return links ? links->host : TW_LIMIT_HOST_LINK_GBPS;
 }
 
 double tw_node_link(const struct tw_look *look)
@@ -163,6 +162,14 @@ static int compare_ranges(const void *a, const void *b)
 	return x->event < y->event ? -1 : x->event > y->event;
 }
 
+static void note_inner(const struct tw_look *look, struct tw_range *outer, const struct tw_range *r)
+{
+	const uint32_t *name = look->trace->events.name;
+
+	if (outer->inner == TW_NONE && name[outer->event] != name[r->event])
+		outer->inner = r->event;
+}
+
 void tw_ranges_of_kind(struct tw_look *look, unsigned kinds, struct tw_ranges *out)
 {
 	const struct tw_events *e = &look->trace->events;
@@ -177,7 +184,7 @@ void tw_ranges_of_kind(struct tw_look *look, unsigned kinds, struct tw_ranges *o
 		    !(tw_look_kinds(look, e->name[n]) & kinds))
 			continue;
 		range = (struct tw_range){ e->start_ns[n], e->start_ns[n] + e->dur_ns[n],
-					   (uint32_t)n, e->track[n] };
+					   (uint32_t)n, e->track[n], TW_NONE };
 		look->failed |= !TW_LIST_ADD(&out->list, &range, look->scratch);
 	}
 	if (out->list.count)
@@ -186,8 +193,10 @@ void tw_ranges_of_kind(struct tw_look *look, unsigned kinds, struct tw_ranges *o
 		const struct tw_range *r = &out->list.at[i];
 
 		if (kept && out->list.at[kept - 1].track == r->track &&
-		    r->end_ns <= out->list.at[kept - 1].end_ns)
+		    r->end_ns <= out->list.at[kept - 1].end_ns) {
+			note_inner(look, &out->list.at[kept - 1], r);
 			continue;
+		}
 		out->list.at[kept++] = *r;
 	}
 	out->list.count = kept;
@@ -243,6 +252,7 @@ static void read_shape(const struct tw_call *call, struct tw_shape *shape)
 		if (shape->tensors == TW_MOST_TENSORS)
 			continue;
 		shape->dims[shape->tensors] = o->dims;
+		shape->type[shape->tensors] = o->dtype;
 		shape->elements[shape->tensors++] = n;
 	}
 }
@@ -303,20 +313,32 @@ const struct tw_shape *tw_shape_of(struct tw_look *look, uint32_t node)
 	return shape ? *shape : NULL;
 }
 
-double tw_target_ns(const struct tw_look *look, double flops, double bytes, const char *spec)
+double tw_target_at(const struct tw_look *look, double flops, double bytes, const char *spec,
+		    double math_percent)
 {
-	double math = 0, memory = 0;
+	double math = 0;
 
 	if (!look->platform || isnan(bytes))
 		return NAN;
-	if (flops > 0 && *spec) {
+	if (flops > 0 && *spec)
 		math = flops / (tw_platform_peak(look->platform, spec, NULL) * 1e3) /
-		       (TW_LIMIT_TARGET_MATH_PERCENT / 100.0);
-		if (isnan(math))
-			return NAN;
-	}
-	memory = bytes / look->platform->mem_bw_gbps / (TW_LIMIT_TARGET_MEMORY_PERCENT / 100.0);
-	return fmax(math, memory);
+		       (math_percent / 100);
+	return isnan(math) ? NAN :
+			     fmax(math, bytes / look->platform->mem_bw_gbps /
+						(TW_LIMIT_TARGET_MEMORY_PERCENT / 100.0));
+}
+
+double tw_target_ns(const struct tw_look *look, double flops, double bytes, const char *spec)
+{
+	return tw_target_at(look, flops, bytes, spec, TW_LIMIT_TARGET_MATH_PERCENT);
+}
+
+double tw_attention_ns(const struct tw_look *look, double flops, double bytes, const char *spec,
+		       bool backward)
+{
+	return tw_target_at(look, flops, bytes, spec,
+			    backward ? TW_LIMIT_TARGET_ATTENTION_BACKWARD_PERCENT :
+				       TW_LIMIT_TARGET_ATTENTION_PERCENT);
 }
 
 bool tw_waits_for_copy(struct tw_look *look, uint32_t node, uint32_t gpu)
@@ -401,6 +423,19 @@ static const struct tw_op_work *work_at(const struct tw_look *look, uint32_t nod
 		       &look->modelled->works[number];
 }
 
+/* The work of an operation, or of the nearest around it that launched nothing else. */
+static void find_work(const struct tw_look *look, struct tw_leaf *leaf)
+{
+	uint32_t node;
+
+	for (node = leaf->node; node != TW_NONE && !leaf->work; node = look->d->host.parent[node]) {
+		if (tw_gpu_count_under(look->modelled, node) > leaf->count)
+			return;
+		leaf->work = work_at(look, node);
+		leaf->work_node = node;
+	}
+}
+
 struct numbering {
 	uint32_t *of_node; /* leaf + 1 */
 	uint32_t *next;	   /* by leaf */
@@ -440,7 +475,7 @@ static void fill_leaves(struct tw_look *look, struct numbering *n)
 		leaf->shape = tw_node_class(look->d, leaf->node) == TRAWL_CLASS_CPU_OP ?
 				      tw_shape_of(look, leaf->node) :
 				      NULL;
-		leaf->work = work_at(look, leaf->node);
+		find_work(look, leaf);
 	}
 	for (i = 0; i < r->launched_count; i++) {
 		uint32_t g = r->launched[i];

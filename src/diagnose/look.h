@@ -17,7 +17,8 @@ struct tw_shape {
 	unsigned tensors; /* of one dimension or more, at most TW_MOST_TENSORS of them */
 	struct tw_dims dims[TW_MOST_TENSORS];
 	double elements[TW_MOST_TENSORS];
-	double largest, sum;  /* elements: of the largest tensor, of all */
+	const struct tw_dtype *type[TW_MOST_TENSORS]; /* NULL: not known */
+	double largest, sum;			      /* elements: of the largest tensor, of all */
 	double element_bytes; /* of the first operand's type; NaN: not known */
 	char precision[8];    /* "bf16"; "": not known */
 };
@@ -30,6 +31,7 @@ struct tw_leaf {
 	const struct tw_shape *shape; /* NULL: not recorded */
 	const char *op; /* "mul": without "aten::" and a final "_"; "": of another kind */
 	const struct tw_op_work *work; /* NULL: no model */
+	uint32_t work_node;	       /* the operation that has it: the leaf's, or one around it */
 	bool taken; /* belongs to a finding: slow kernels of it are no other one */
 };
 
@@ -44,6 +46,7 @@ struct tw_leaves {
 struct tw_range {
 	int64_t start_ns, end_ns;
 	uint32_t event, track;
+	uint32_t inner; /* the first range of the kind inside it that is called otherwise; TW_NONE */
 };
 
 /* Ranges in order of track, then start, the longest first; those inside others of the list left out. */
@@ -145,6 +148,12 @@ const struct tw_shape *tw_shape_of(struct tw_look *look, uint32_t node);
 
 /* How long a leaf's work needs at the share of the roofline that good kernels reach; NaN. */
 double tw_target_ns(const struct tw_look *look, double flops, double bytes, const char *spec);
+
+/* The same with another share of the peak: of attention and convolutions, which reach less. */
+double tw_target_at(const struct tw_look *look, double flops, double bytes, const char *spec,
+		    double math_percent);
+double tw_attention_ns(const struct tw_look *look, double flops, double bytes, const char *spec,
+		       bool backward);
 
 /* Whether a copy call waits for its copy. */
 bool tw_waits_for_copy(struct tw_look *look, uint32_t node, uint32_t gpu);

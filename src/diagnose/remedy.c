@@ -1,7 +1,6 @@
 #include "diagnose/remedy.h"
 
-/* A collective is slow that takes more than twice what the link needs. */
-#define SLOW_TIMES 2
+#include "data/limits.h"
 
 static int64_t duration_of(const struct tw_scenario *s, const struct tw_path_rank *rank,
 			   uint32_t gpu, enum tw_cause *code)
@@ -12,12 +11,14 @@ static int64_t duration_of(const struct tw_scenario *s, const struct tw_path_ran
 	return tw_path_delay(s->path, end, cause);
 }
 
-static void start_earlier(struct tw_scenario *s, const struct tw_path_rank *rank,
+/* False: it does not wait for that, and began before. */
+static bool start_earlier(struct tw_scenario *s, const struct tw_path_rank *rank,
 			  const struct tw_remedy_part *c)
 {
-	enum { AFTER_NS = 1000 };
-	uint32_t start = tw_gpu_start(rank, c->gpu), cause;
+	uint32_t start = tw_gpu_start(rank, c->gpu), end = tw_gpu_end(rank, c->other), cause;
 
+	if (s->path->points[end].time_ns > s->path->points[start].time_ns)
+		return false;
 	for (cause = s->path->points[start].causes; cause < s->path->points[start + 1].causes;
 	     cause++)
 		switch (tw_path_code(s->path, cause)) {
@@ -30,7 +31,8 @@ static void start_earlier(struct tw_scenario *s, const struct tw_path_rank *rank
 		default:
 			break;
 		}
-	tw_scenario_add(s, start, tw_gpu_end(rank, c->other), AFTER_NS);
+	tw_scenario_add(s, start, end, TW_LIMIT_GRADIENTS_READY_NS);
+	return true;
 }
 
 static bool close_gap(struct tw_scenario *s, const struct tw_path_rank *rank,
@@ -72,8 +74,7 @@ static bool apply(const struct tw_remedy_part *c, struct tw_scenario *s,
 				      c->to_ns + r->shift_ns, c->ns);
 		return true;
 	case TW_REMEDY_EARLIER:
-		start_earlier(s, r, c);
-		return true;
+		return start_earlier(s, r, c);
 	case TW_REMEDY_POINT:
 		point = r->first + c->gpu;
 		if (tw_path_binding(s->path, point) == TW_NO_POINT)
@@ -84,7 +85,8 @@ static bool apply(const struct tw_remedy_part *c, struct tw_scenario *s,
 		return close_gap(s, r, c);
 	case TW_REMEDY_BANDWIDTH:
 		ns = duration_of(s, r, c->gpu, &code);
-		if (code != TW_CAUSE_COLLECTIVE || (double)ns <= SLOW_TIMES * c->factor)
+		if (code != TW_CAUSE_COLLECTIVE ||
+		    (double)ns <= TW_LIMIT_SLOW_TRANSFER_TIMES * c->factor)
 			return false;
 		tw_scenario_duration(s, r, c->gpu, (double)c->ns);
 		return true;

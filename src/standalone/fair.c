@@ -73,7 +73,8 @@ static void add_counts(const struct tw_report_material *m, struct tw_str *out)
 		tw_str_add_cstr(out, count->key);
 		any = true;
 	}
-	id = tw_json_get(m->data, "most_valuable")->first;
+	/* What limits the run is said already where it is known. */
+	id = m->findings ? NULL : tw_json_get(m->data, "most_valuable")->first;
 	tw_str_add_cstr(out, id ? ". Most valuable to change: " : ".");
 	for (any = false; id; id = id->next, any = true) {
 		for (one = list->first; one && strcmp(tw_report_text(one, "id"), tw_json_text(id));)
@@ -103,6 +104,7 @@ static void add_overview(const struct tw_report_material *m, struct tw_str *out)
 	else if (tw_json_true(tw_json_get(m->manifest, "cpu_idle_critical")))
 		tw_str_add_cstr(out, "The GPU idles most of the time: what the host does limits "
 				     "more than any operation. ");
+	tw_report_limits(m, out);
 	add_counts(m, out);
 	tw_str_add_cstr(out, "\n\n");
 }

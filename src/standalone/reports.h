@@ -88,6 +88,8 @@ void tw_report_args(struct tw_str *out, const struct tw_json_value *args, size_t
 bool tw_report_is_low(const struct tw_json_value *optimization);
 /* "## Warnings" and "## Appendix". */
 void tw_fair_appendix(const struct tw_report_material *material, struct tw_str *out);
+/* "What limits the run: ...": the largest gains in a sentence; nothing where they are not known. */
+void tw_report_limits(const struct tw_report_material *material, struct tw_str *out);
 /* What limits the run: a table of the findings. How many of them gain. */
 size_t tw_report_findings(const struct tw_report_material *material, struct tw_str *out);
 void tw_rough_write(const struct tw_report_material *material, struct tw_str *out);

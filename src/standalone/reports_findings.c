@@ -37,6 +37,25 @@ static void add_gain(struct tw_str *out, const struct trawl_table *table, size_t
 	tw_str_add_cstr(out, "%)");
 }
 
+void tw_report_limits(const struct tw_report_material *m, struct tw_str *out)
+{
+	enum { MOST = 3 };
+	size_t rows = m->findings ? trawl_table_rows(m->findings) : 0, i;
+	struct trawl_cell percent;
+
+	for (i = 0; i < rows && i < MOST; i++) {
+		percent = cell_of(m->findings, i, TW_COL_GAIN_PERCENT);
+		if (percent.state != TRAWL_CELL_VALUE)
+			break;
+		tw_str_add_cstr(out, i ? "; " : "What limits the run: ");
+		tw_md_text(out, cell_of(m->findings, i, TW_COL_FINDING_TITLE).text);
+		tw_str_add_cstr(out, " (");
+		tw_str_add_real(out, percent.real);
+		tw_str_add_cstr(out, "%)");
+	}
+	tw_str_add_cstr(out, i ? ". " : "");
+}
+
 static const char head[] =
 	"**What limits the run**, end to end, by replay of what waited for what: gains are of a steady "
 	"step (without steps of the window), each of its remedy alone; findings.csv has the remedies.\n\n"

@@ -104,7 +104,7 @@ const struct tw_finding_words tw_finding_words[] = {
 	  "at the bus bandwidth expected of the platform" },
 	{ "small_collectives", "estimate", "Many small collectives one after the other",
 	  "Coalesce them: larger buckets, one collective for several tensors",
-	  "Coalesce them: larger buckets, one collective for several tensors",
+	  "Coalesce them: one collective for several tensors",
 	  "only the first has the latency" },
 	{ "straggler_compute", "replay", "One rank computes longer than the others, which wait for it",
 	  "Look at this rank: its share of the work, its GPU's clocks, temperature and power, other processes on it",

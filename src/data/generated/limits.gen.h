@@ -165,7 +165,7 @@
 /* µs: a shorter kernel is never told as slow */
 #define TW_LIMIT_SLOW_KERNEL_LEAST_US 20
 
-/* % of a step: a finding with a smaller gain is not told as a finding */
+/* % of a step: without a larger gain nothing worth changing was found */
 #define TW_LIMIT_FINDING_TOLD_PERCENT 1
 
 /* % of a step: a finding with at least this gain is Critical */
@@ -182,6 +182,162 @@
 
 /* % of the critical path: with more inferred causes the confidence is low */
 #define TW_LIMIT_INFERRED_LOW_PERCENT 30
+
+/* % of the platform's peak: what fused attention reaches forward: the target of findings */
+#define TW_LIMIT_TARGET_ATTENTION_PERCENT 75
+
+/* % of the platform's peak: what fused attention reaches backward: the target of findings */
+#define TW_LIMIT_TARGET_ATTENTION_BACKWARD_PERCENT 58
+
+/* % of the platform's peak: what convolutions reach: the target of findings */
+#define TW_LIMIT_TARGET_CONVOLUTION_PERCENT 65
+
+/* times what the link needs: a collective that takes longer is slow */
+#define TW_LIMIT_SLOW_TRANSFER_TIMES 2
+
+/* ns: a collective that need not wait for the end of the backward pass begins this long after the kernel that its gradients come from */
+#define TW_LIMIT_GRADIENTS_READY_NS 1000
+
+/* ns: the gap between kernels of a stream that has none */
+#define TW_LIMIT_UNSEEN_GAP_NS 1000
+
+/* ns: gains in the same such part of time are the same */
+#define TW_LIMIT_SAME_GAIN_NS 1000
+
+/* 1/1000 of a step: a finding with a smaller gain has no row */
+#define TW_LIMIT_FINDING_ROW_PERMILLE 1
+
+/* GB/s: link to the host of a platform that is not known */
+#define TW_LIMIT_HOST_LINK_GBPS 25
+
+/* µs: a wait that ends longer before memory is freed is no part of that */
+#define TW_LIMIT_SYNC_BEFORE_FREE_US 50
+
+/* µs: operators that begin this long after the one before, or later, are no chain with it */
+#define TW_LIMIT_CHAIN_TOGETHER_US 100
+
+/* ns: operators whose kernels take no longer in the mean are no chain: launches count there, not bytes */
+#define TW_LIMIT_CHAIN_KERNEL_NS 2000
+
+/* µs: the host's time between two operators that are further apart stays when they are fused */
+#define TW_LIMIT_FUSED_TOGETHER_US 50
+
+/* operators: max length of a norm */
+#define TW_LIMIT_NORM_PARTS_MOST 8
+
+/* times the forward pass: time of a fused attention's backward pass */
+#define TW_LIMIT_ATTENTION_BACKWARD_TIMES 2.5
+
+/* bytes: a matrix product with a dimension that is no multiple of it is misaligned */
+#define TW_LIMIT_GEMM_ALIGNED_BYTES 16
+
+/* elements: a misaligned dimension is padded to a multiple of it */
+#define TW_LIMIT_GEMM_PADDED 64
+
+/* µs: a longer matrix product is not small */
+#define TW_LIMIT_SMALL_GEMM_US 20
+
+/* products: fewer in a row are no finding */
+#define TW_LIMIT_SMALL_GEMMS_LEAST 4
+
+/* µs: a product that begins longer after the one before is not in its row */
+#define TW_LIMIT_SMALL_GEMMS_TOGETHER_US 100
+
+/* ns: a fused kernel takes at least this */
+#define TW_LIMIT_KERNEL_LEAST_NS 2000
+
+/* kernels: an optimizer's step with fewer is fused */
+#define TW_LIMIT_OPTIMIZER_KERNELS_LEAST 50
+
+/* µs: an optimizer's kernels that take this long in the median, or longer, are not small */
+#define TW_LIMIT_OPTIMIZER_KERNEL_US 20
+
+/* times the parameters' bytes: what a fused step of Adam moves: parameters, gradients and two states read, parameters and two states written */
+#define TW_LIMIT_OPTIMIZER_PASSES 7
+
+/* µs: host time of a fused optimizer's step */
+#define TW_LIMIT_OPTIMIZER_HOST_US 65
+
+/* bytes over the links of a rank: the bandwidth of one with no more says nothing */
+#define TW_LIMIT_LARGE_COLLECTIVE_BYTES 4000000
+
+/* bytes over the links of a rank: one with as many or more is not small */
+#define TW_LIMIT_SMALL_COLLECTIVE_BYTES 1000000
+
+/* collectives: fewer in a row are no finding */
+#define TW_LIMIT_SMALL_COLLECTIVES_LEAST 4
+
+/* µs: one launched this long after the one before, or later, is not in its row */
+#define TW_LIMIT_SMALL_COLLECTIVES_TOGETHER_US 200
+
+/* ns: what a transfer takes beside its bytes */
+#define TW_LIMIT_COLLECTIVE_LATENCY_NS 10000
+
+/* % of the bandwidth of an allreduce: what an all-to-all reaches */
+#define TW_LIMIT_TO_ALL_PERCENT 70
+
+/* µs: a copy that takes no longer is no finding */
+#define TW_LIMIT_COPY_LEAST_US 20
+
+/* ns: a call that copies from pinned memory and does not wait */
+#define TW_LIMIT_COPY_CALL_NS 6000
+
+/* times the usual gap: a larger gap before queued work is a finding */
+#define TW_LIMIT_GAP_TIMES 3
+
+/* ns: a smaller usual gap counts as this */
+#define TW_LIMIT_GAP_USUAL_LEAST_NS 1000
+
+/* µs: a shorter pause of the host is none */
+#define TW_LIMIT_PAUSE_LEAST_US 1000
+
+/* times the usual time at its place: a shorter one is no pause */
+#define TW_LIMIT_PAUSE_TIMES 20
+
+/* % of the pause: more of it without an event: it is one */
+#define TW_LIMIT_PAUSE_SILENT_PERCENT 50
+
+/* % of an idle gap: what the host did in no more of it is not its cause */
+#define TW_LIMIT_IDLE_CAUSE_PERCENT 20
+
+/* µs: what takes the host longer stays in a GPU graph too */
+#define TW_LIMIT_GRAPH_LONGEST_US 1000
+
+/* % of the window: with less idle time that ends with a launch nothing is launch-bound */
+#define TW_LIMIT_LAUNCH_IDLE_PERCENT 1
+
+/* % of the mean: an all-to-all with a largest part at or above it is uneven */
+#define TW_LIMIT_TOKENS_UNEVEN_PERCENT 105
+
+/* % of the fastest step: kernels of a step that take as much, or more, got slower */
+#define TW_LIMIT_CLOCK_SLOWER_PERCENT 105
+
+/* 1/1000 of the next rank's computing: a rank below it is no straggler */
+#define TW_LIMIT_STRAGGLER_COMPUTING_PERMILLE 1002
+
+/* % of the next rank's host: a rank below it is no straggler of the host */
+#define TW_LIMIT_STRAGGLER_HOST_PERCENT 110
+
+/* µs more than the next rank's host: a rank below it is no straggler of the host */
+#define TW_LIMIT_STRAGGLER_HOST_LEAST_US 1000
+
+/* times the microbatches: what the remedy of a pipeline's bubble has */
+#define TW_LIMIT_MICROBATCHES_TIMES 4
+
+/* times the other steps: a first step that takes longer warms up */
+#define TW_LIMIT_WARMUP_TIMES 1.5
+
+/* GPU events: a gap with fewer before or after it is at the edge of a recording without steps */
+#define TW_LIMIT_EDGE_EVENTS 3
+
+/* µs: less idle time at the edge is not told, and no such wait in the first collective */
+#define TW_LIMIT_EDGE_IDLE_US 1000
+
+/* % of the window: less idle time at the edge is not told */
+#define TW_LIMIT_EDGE_IDLE_PERCENT 1
+
+/* times the median wait: a longer wait in the first collective is one for profilers that started later */
+#define TW_LIMIT_START_SKEW_TIMES 10
 
 /* ns: a copy call that lasts as long as its copy, and longer than this, waited for it */
 #define TW_LIMIT_PATH_COPY_CALL_NS 20000
@@ -200,3 +356,6 @@
 
 /* ns: ends that disagree by more, and by four times what clocks may be off, are not those of one collective */
 #define TW_LIMIT_PATH_ENDS_APART_NS 1000000
+
+/* % of a step: a model of a pipeline's schedule that is further off is of another schedule */
+#define TW_LIMIT_PIPELINE_MODEL_PERCENT 25

@@ -57,7 +57,7 @@ static void look_at_recomputation(struct tw_look *look)
 		if (!removing.ns)
 			continue;
 		tw_claim_host(look, KIND, r->track, r->start_ns, stop, 0);
-		tw_claim_spot(look, KIND, r->event, TW_NONE, removing.ns);
+		tw_claim_spot(look, KIND, r->event, r->inner, removing.ns);
 	}
 }
 

@@ -5,13 +5,10 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include <math.h>
 #include <string.h>
-
-/* Operators further apart have something between them. */
-#define TOGETHER_NS 100000
-/* Mean time of a kernel from which on bytes count, and not launches. */
-#define LEAST_KERNEL_NS 2000
 
 bool tw_is_pointwise(const char *op)
 {
@@ -74,39 +71,69 @@ static void look_at_rope(struct tw_look *look)
 
 		for (i = 0; i + ROPE <= l->count && !look->failed; i++) {
 			const struct tw_leaf *last = &l->at[i + ROPE - 1];
+			double ns;
 
-			if (!is_rope(&l->at[i]) || is_taken(&l->at[i], ROPE) || moved(last) <= 0)
+			if (!is_rope(&l->at[i]) || is_taken(&l->at[i], ROPE) || !(moved(last) > 0))
 				continue;
-			tw_claim_fusion(look, TW_KIND_rope_unfused, &l->at[i], ROPE,
-					2 * last->shape->largest * (double)last->gpu_ns /
-						moved(last));
+			ns = 2 * last->shape->largest * (double)last->gpu_ns / moved(last);
+			tw_claim_fusion(look, TW_KIND_rope_unfused, &l->at[i], ROPE, ns);
+			/* Its gradient is turned back: as much again. */
+			tw_claim_backward_fusion(look, TW_KIND_rope_unfused, &l->at[i], ROPE, ns);
 		}
 	}
 }
 
 /* ---- chains */
 
-/* Whether it takes what the one before wrote: a tensor of that shape. */
+static bool is_same_tensor(const struct tw_shape *a, unsigned i, const struct tw_shape *b,
+			   unsigned k)
+{
+	return a->type[i] == b->type[k] && a->dims[i].rank == b->dims[k].rank &&
+	       !memcmp(a->dims[i].size, b->dims[k].size,
+		       a->dims[i].rank * sizeof(a->dims[i].size[0]));
+}
+
+/* Whether it takes what the one before wrote: a tensor of that shape and type. */
 static bool takes(const struct tw_leaf *leaf, const struct tw_leaf *before)
 {
-	unsigned i, k;
 	const struct tw_shape *from = before->shape;
+	unsigned i, k;
 
-	for (k = 0; k < from->tensors && from->elements[k] != from->largest; k++)
-		;
-	for (i = 0; i < leaf->shape->tensors && k < from->tensors; i++)
-		if (leaf->shape->dims[i].rank == from->dims[k].rank &&
-		    !memcmp(leaf->shape->dims[i].size, from->dims[k].size,
-			    from->dims[k].rank * sizeof(from->dims[k].size[0])))
-			return true;
+	for (k = 0; k < from->tensors; k++)
+		for (i = 0; from->elements[k] == from->largest && i < leaf->shape->tensors; i++)
+			if (is_same_tensor(leaf->shape, i, from, k))
+				return true;
 	return false;
+}
+
+static uint32_t values_of(const struct tw_look *look, const struct tw_leaf *leaf)
+{
+	struct trawl_argument arg;
+
+	return trawl_event_argument(look->trace, look->d->host.event[leaf->node],
+				    TW_KEY_concrete_inputs, &arg) &&
+			       arg.kind == TRAWL_VALUE_JSON ?
+		       arg.text :
+		       0;
+}
+
+/*
+ * The same operator of one tensor twice, with the same values: nobody scales or negates a tensor twice
+ * in a row, so it is another tensor of that shape, as q and k are.
+ */
+static bool repeats(const struct tw_look *look, const struct tw_leaf *before,
+		    const struct tw_leaf *leaf)
+{
+	return before->shape->tensors == 1 && leaf->shape == before->shape &&
+	       !strcmp(leaf->op, before->op) && values_of(look, leaf) == values_of(look, before);
 }
 
 static bool goes_on(const struct tw_look *look, const struct tw_leaf *before,
 		    const struct tw_leaf *leaf)
 {
-	return takes(leaf, before) &&
-	       tw_look_start(look, leaf->node) - tw_look_end(look, before->node) < TOGETHER_NS &&
+	return takes(leaf, before) && !repeats(look, before, leaf) &&
+	       tw_look_start(look, leaf->node) - tw_look_end(look, before->node) <
+		       TW_LIMIT_CHAIN_TOGETHER_US * 1000 &&
 	       tw_caller_of(look, leaf) == tw_caller_of(look, before);
 }
 
@@ -125,7 +152,7 @@ static void end_chain(struct tw_look *look, struct tw_leaf *first, uint32_t coun
 		ns += (double)first[i].gpu_ns;
 		elements += moved(&first[i]);
 	}
-	if (count < 2 || ns <= LEAST_KERNEL_NS * (double)count || elements <= 0)
+	if (count < 2 || ns <= TW_LIMIT_CHAIN_KERNEL_NS * (double)count || !(elements > 0))
 		return;
 	tw_claim_fusion(look, TW_KIND_fusible_chain, first, count,
 			ns * 2 * first[count - 1].shape->largest / elements);

@@ -17,7 +17,7 @@ static void look_at_checkpoints(struct tw_look *look)
 
 		tw_claim_host(look, TW_KIND_checkpoint_save, r->track, r->start_ns, r->end_ns, 0);
 		tw_launched_in(look, r->track, r->start_ns, r->end_ns, remove_gpu, look);
-		tw_claim_spot_in_step(look, TW_KIND_checkpoint_save, r->event, TW_NONE,
+		tw_claim_spot_in_step(look, TW_KIND_checkpoint_save, r->event, r->inner,
 				      r->end_ns - r->start_ns, tw_step_number(look, r->start_ns));
 	}
 }

@@ -5,20 +5,16 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "analysis/ops/collective_args.h"
 #include "base/alloc.h"
+#include "base/search.h"
+#include "base/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Below it latency decides, not bandwidth. */
-#define LARGE_BYTES 4e6
-#define SMALL_BYTES 1e6
-#define LATENCY_NS 10000
-/* All-to-all reaches less of a ring's bandwidth. */
-#define TO_ALL_SHARE 0.7
-enum { TOGETHER_NS = 200000, LEAST_SMALL = 4 };
 
 /* ---- sizes of the rank's collectives */
 
@@ -102,7 +98,8 @@ static void size_of(struct tw_look *look, uint32_t g, struct tw_collective_size 
 	out->bus_bytes = most * element_bytes(look->trace, &facts.args[TW_COLLECTIVE_DTYPE]) *
 			 bus_factor(kind, n);
 	if (!out->pair)
-		out->expected_gbps = tw_node_link(look) * (out->to_all ? TO_ALL_SHARE : 1);
+		out->expected_gbps =
+			tw_node_link(look) * (out->to_all ? TW_LIMIT_TO_ALL_PERCENT / 100.0 : 1);
 }
 
 void tw_collective_sizes(struct tw_look *look)
@@ -136,9 +133,10 @@ static void look_at_bandwidth(struct tw_look *look)
 		const struct tw_collective_size *c = &look->claims->collectives[i];
 		double ns = c->bus_bytes / c->expected_gbps;
 
-		if (c->expected_gbps > 0 && c->bus_bytes > LARGE_BYTES)
+		if (c->expected_gbps > 0 && c->bus_bytes > TW_LIMIT_LARGE_COLLECTIVE_BYTES)
 			claim_transfer(look, TW_KIND_low_bandwidth_collective,
-				       r->collectives[i].last, ns, ns + LATENCY_NS);
+				       r->collectives[i].last, ns,
+				       ns + TW_LIMIT_COLLECTIVE_LATENCY_NS);
 	}
 }
 
@@ -151,80 +149,116 @@ static int64_t launch_ns(const struct tw_look *look, uint32_t g)
 	return point == TW_NO_POINT ? INT64_MIN : look->part->points[point].time_ns;
 }
 
-static bool is_small_after(const struct tw_look *look, uint32_t i)
+static bool is_small(const struct tw_collective_size *c)
+{
+	return c->bus_bytes > 0 && c->bus_bytes < TW_LIMIT_SMALL_COLLECTIVE_BYTES &&
+	       c->expected_gbps > 0;
+}
+
+/* Whether a collective follows the one before on its stream. */
+static bool follows(const struct tw_look *look, uint32_t i)
 {
 	const struct tw_path_rank *r = &look->part->rank;
-	const struct tw_collective_size *c = &look->claims->collectives[i];
 	uint32_t g = r->collectives[i].first, before = r->collectives[i - 1].first;
 
-	return c->bus_bytes > 0 && c->bus_bytes < SMALL_BYTES && c->expected_gbps > 0 &&
-	       r->queue[g] == r->queue[before] && launch_ns(look, before) != INT64_MIN &&
-	       launch_ns(look, g) - launch_ns(look, before) < TOGETHER_NS;
+	return r->queue[g] == r->queue[before] && launch_ns(look, before) != INT64_MIN &&
+	       launch_ns(look, g) != INT64_MIN &&
+	       launch_ns(look, g) - launch_ns(look, before) <
+		       TW_LIMIT_SMALL_COLLECTIVES_TOGETHER_US * 1000;
+}
+
+/* Of a row all but the first can do without the latency. */
+static void end_row(struct tw_look *look, uint32_t begin, uint32_t end)
+{
+	const struct tw_path_rank *r = &look->part->rank;
+	uint32_t i;
+
+	for (i = begin + 1; end - begin >= TW_LIMIT_SMALL_COLLECTIVES_LEAST && i < end; i++) {
+		const struct tw_collective_size *c = &look->claims->collectives[i];
+		double ns = c->bus_bytes / c->expected_gbps;
+
+		claim_transfer(look, TW_KIND_small_collectives, r->collectives[i].last, ns, ns);
+	}
 }
 
 static void look_at_small(struct tw_look *look)
 {
-	const struct tw_path_rank *r = &look->part->rank;
-	uint32_t i, count = 0;
+	const struct tw_collective_size *c = look->claims->collectives;
+	uint32_t count = look->part->rank.collective_count, i, begin = 0;
 
-	for (i = 1; i < r->collective_count; i++)
-		count += is_small_after(look, i);
-	for (i = 1; i < r->collective_count && count >= LEAST_SMALL && !look->failed; i++) {
-		const struct tw_collective_size *c = &look->claims->collectives[i];
-
-		if (is_small_after(look, i))
-			claim_transfer(look, TW_KIND_small_collectives, r->collectives[i].last,
-				       c->bus_bytes / c->expected_gbps,
-				       c->bus_bytes / c->expected_gbps);
+	for (i = 0; i < count && !look->failed; i++) {
+		if (i > begin && (!is_small(&c[i]) || !follows(look, i))) {
+			end_row(look, begin, i);
+			begin = i;
+		}
+		if (!is_small(&c[i]))
+			begin = i + 1;
 	}
+	if (begin < count)
+		end_row(look, begin, count);
 }
 
 /* ---- gradients that are reduced after the backward pass */
 
-struct gradients {
-	struct tw_look *look;
-	int32_t step;
-	uint32_t *backward; /* GPU events of the backward pass, in order of launch */
-	uint32_t *reduced;  /* numbers of collectives that come after it, in order of start */
-	uint32_t backward_count, reduced_count;
-	TW_LIST(struct accumulated) accumulated;
-};
-
 /* A gradient that is there: when, and its elements. */
 struct accumulated {
-	int64_t start_ns;
+	int64_t start_ns, step;
 	double elements;
 };
 
-static bool is_of_step(const struct gradients *s, uint32_t g)
+/* Of all steps, in order of step; where those of the one that is looked at begin, and how many. */
+struct gradients {
+	struct tw_look *look;
+	uint32_t *backward; /* GPU events of the backward pass, in order of launch */
+	uint32_t *reducing; /* numbers of collectives of gradients, in order of start */
+	uint32_t *reduced;  /* those of the step that come after its backward pass */
+	TW_LIST(struct accumulated) accumulated;
+	uint32_t backward_count, reducing_count, backward_first, reducing_first;
+	uint32_t step_backward, step_reducing, reduced_count;
+	size_t accumulated_first, step_accumulated;
+};
+
+/* The step of GPU work, 0 where there are none; -1: outside all. */
+static int64_t step_of(const struct tw_look *look, uint32_t g)
 {
-	return !s->look->part->rank.step_count || s->look->part->rank.step[g] == s->step;
+	const struct tw_path_rank *r = &look->part->rank;
+
+	return r->launch[g] == TW_NO_POINT ? -1 : r->step_count ? r->step[g] : 0;
 }
 
-static void list_step(struct gradients *s)
+static int64_t step_of_collective(const struct tw_look *look, uint32_t i)
+{
+	return step_of(look, look->part->rank.collectives[i].first);
+}
+
+static uint64_t backward_key(const void *look, uint32_t g)
+{
+	return (uint64_t)step_of(look, g);
+}
+
+static uint64_t reducing_key(const void *look, uint32_t i)
+{
+	return (uint64_t)step_of_collective(look, i);
+}
+
+static void list_work(struct gradients *s)
 {
 	struct tw_look *look = s->look;
 	const struct tw_path_rank *r = &look->part->rank;
-	int64_t last_ns;
 	uint32_t i, g;
 
-	s->backward_count = s->reduced_count = 0;
 	for (i = 0; i < r->launched_count; i++) {
 		g = r->launched[i];
 		if (look->claims->pass[g] && look->d->gpu.bucket[g] == TW_COMPUTE &&
-		    is_of_step(s, g))
+		    step_of(look, g) >= 0)
 			s->backward[s->backward_count++] = g;
 	}
-	if (!s->backward_count)
-		return;
-	g = s->backward[s->backward_count - 1];
-	last_ns = look->part->points[r->launch_end[g]].time_ns;
-	for (i = 0; i < r->collective_count; i++) {
-		g = r->collectives[i].first;
-		if (look->claims->collectives[i].reduces && r->launch[g] != TW_NO_POINT &&
-		    is_of_step(s, g) && launch_ns(look, g) > last_ns)
-			s->reduced[s->reduced_count++] = i;
-	}
+	for (i = 0; i < r->collective_count; i++)
+		if (look->claims->collectives[i].reduces && step_of_collective(look, i) >= 0)
+			s->reducing[s->reducing_count++] = i;
+	look->failed |=
+		tw_sort(s->backward, s->backward_count, backward_key, look, look->scratch) ||
+		tw_sort(s->reducing, s->reducing_count, reducing_key, look, look->scratch);
 }
 
 static int by_start(const void *a, const void *b)
@@ -239,7 +273,6 @@ static void list_accumulated(struct gradients *s)
 	struct tw_look *look = s->look;
 	uint32_t i;
 
-	s->accumulated.count = 0;
 	for (i = 0; i < look->d->host.count && !look->failed; i++) {
 		const struct tw_shape *shape;
 		struct accumulated a;
@@ -247,9 +280,8 @@ static void list_accumulated(struct gradients *s)
 		if (strcmp(tw_look_name(look, i), "torch::autograd::AccumulateGrad"))
 			continue;
 		a.start_ns = tw_look_start(look, i);
-		if (look->part->rank.step_count && tw_step_index(look, a.start_ns) != s->step)
-			continue;
-		shape = tw_shape_of(look, i);
+		a.step = look->part->rank.step_count ? tw_step_index(look, a.start_ns) : 0;
+		shape = a.step < 0 ? NULL : tw_shape_of(look, i);
 		if (!shape || !shape->tensors)
 			continue;
 		a.elements = shape->elements[0];
@@ -260,34 +292,72 @@ static void list_accumulated(struct gradients *s)
 		      by_start);
 }
 
-/* The last of the backward pass launched before a time. */
+/* Goes on to a step: steps are in order of start, as all three lists are. */
+static void go_to(struct gradients *s, int64_t step)
+{
+	const struct tw_look *look = s->look;
+
+	s->backward_first += s->step_backward;
+	s->reducing_first += s->step_reducing;
+	s->accumulated_first += s->step_accumulated;
+	s->step_backward = s->step_reducing = 0;
+	s->step_accumulated = 0;
+	while (s->backward_first + s->step_backward < s->backward_count &&
+	       step_of(look, s->backward[s->backward_first + s->step_backward]) == step)
+		s->step_backward++;
+	while (s->reducing_first + s->step_reducing < s->reducing_count &&
+	       step_of_collective(look, s->reducing[s->reducing_first + s->step_reducing]) == step)
+		s->step_reducing++;
+	while (s->accumulated_first + s->step_accumulated < s->accumulated.count &&
+	       s->accumulated.at[s->accumulated_first + s->step_accumulated].step == step)
+		s->step_accumulated++;
+}
+
+/* Collectives that are launched after the last work of the backward pass. */
+static void list_reduced(struct gradients *s)
+{
+	struct tw_look *look = s->look;
+	const struct tw_path_rank *r = &look->part->rank;
+	uint32_t i, last;
+
+	s->reduced_count = 0;
+	if (!s->step_backward)
+		return;
+	last = s->backward[s->backward_first + s->step_backward - 1];
+	for (i = s->reducing_first; i < s->reducing_first + s->step_reducing; i++)
+		if (launch_ns(look, r->collectives[s->reducing[i]].first) >
+		    look->part->points[r->launch_end[last]].time_ns)
+			s->reduced[s->reduced_count++] = s->reducing[i];
+}
+
+/* The last of the backward pass launched before a time, else its first. */
 static uint32_t backward_before(const struct gradients *s, int64_t time_ns)
 {
-	uint32_t i = 0;
+	const uint32_t *list = s->backward + s->backward_first;
+	size_t n = TW_LOWER_BOUND(at, 0, s->step_backward, launch_ns(s->look, list[at]) <= time_ns);
 
-	while (i < s->backward_count && launch_ns(s->look, s->backward[i]) <= time_ns)
-		i++;
-	return s->backward[i ? i - 1 : 0];
+	return list[n ? n - 1 : 0];
 }
 
 /*
- * The run of gradients, from number `*from` on, that has as many elements as a collective; false: there
- * is none.
+ * The run of gradients, from number `*from` of the step on, that has as many elements as a
+ * collective; false: there is none.
  */
 static bool find_run(const struct gradients *s, double elements, size_t *from, uint32_t *last)
 {
-	size_t i, end;
+	const struct accumulated *list = s->accumulated.at + s->accumulated_first;
+	size_t i, end = *from;
+	double sum = 0;
 
-	for (i = *from; i < s->accumulated.count; i++) {
-		double sum = 0;
-
-		for (end = i; end < s->accumulated.count && sum < elements; end++)
-			sum += s->accumulated.at[end].elements;
-		if (sum != elements)
-			continue;
-		*last = backward_before(s, s->accumulated.at[end - 1].start_ns);
-		*from = end;
-		return true;
+	for (i = *from; i < s->step_accumulated && elements > 0; i++) {
+		while (end < s->step_accumulated && sum < elements)
+			sum += list[end++].elements;
+		if (sum == elements) {
+			*last = backward_before(s, list[end - 1].start_ns);
+			*from = end;
+			return true;
+		}
+		sum -= list[i].elements;
 	}
 	return false;
 }
@@ -296,6 +366,7 @@ static bool find_run(const struct gradients *s, double elements, size_t *from, u
 static void find_ready(const struct gradients *s, uint32_t *ready)
 {
 	const struct tw_collective_size *sizes = s->look->claims->collectives;
+	const uint32_t *backward = s->backward + s->backward_first;
 	double all = 0, bytes = 0, total = 0, done = 0;
 	uint32_t i, k = 0;
 	size_t from = 0;
@@ -307,26 +378,26 @@ static void find_ready(const struct gradients *s, uint32_t *ready)
 		return;
 	for (i = 0; i < s->reduced_count; i++)
 		all += fmax(1, sizes[s->reduced[i]].in);
-	for (i = 0; i < s->backward_count; i++)
-		total += (double)tw_gpu_ns(s->look, s->backward[i]);
+	for (i = 0; i < s->step_backward; i++)
+		total += (double)tw_gpu_ns(s->look, backward[i]);
 	for (i = 0; i < s->reduced_count; i++) {
 		bytes += fmax(1, sizes[s->reduced[i]].in);
-		while (k + 1 < s->backward_count &&
-		       done + (double)tw_gpu_ns(s->look, s->backward[k]) < bytes / all * total)
-			done += (double)tw_gpu_ns(s->look, s->backward[k++]);
-		ready[i] = s->backward[k];
+		while (k + 1 < s->step_backward &&
+		       done + (double)tw_gpu_ns(s->look, backward[k]) < bytes / all * total)
+			done += (double)tw_gpu_ns(s->look, backward[k++]);
+		ready[i] = backward[k];
 	}
 }
 
-static void look_at_step(struct gradients *s, uint32_t *ready)
+static void look_at_step(struct gradients *s, int64_t step, uint32_t *ready)
 {
 	const struct tw_path_rank *r = &s->look->part->rank;
 	uint32_t i;
 
-	list_step(s);
+	go_to(s, step);
+	list_reduced(s);
 	if (!s->reduced_count)
 		return;
-	list_accumulated(s);
 	find_ready(s, ready);
 	for (i = 0; i < s->reduced_count; i++) {
 		uint32_t g = r->collectives[s->reduced[i]].first;
@@ -343,17 +414,22 @@ static void look_at_exposed(struct tw_look *look)
 {
 	const struct tw_path_rank *r = &look->part->rank;
 	struct gradients s = { .look = look };
-	uint32_t *ready =
-		tw_alloc_array(look->scratch, (size_t)r->collective_count + 1, sizeof(*ready));
+	size_t collectives = (size_t)r->collective_count + 1;
+	uint32_t *ready = tw_alloc_array(look->scratch, collectives, sizeof(*ready));
+	int64_t step;
 
 	s.backward =
 		tw_alloc_array(look->scratch, (size_t)r->launched_count + 1, sizeof(*s.backward));
-	s.reduced =
-		tw_alloc_array(look->scratch, (size_t)r->collective_count + 1, sizeof(*s.reduced));
-	look->failed |= !ready || !s.backward || !s.reduced;
-	for (s.step = 0; s.step < (int32_t)(r->step_count ? r->step_count : 1); s.step++)
-		if (!look->failed && r->collective_count)
-			look_at_step(&s, ready);
+	s.reducing = tw_alloc_array(look->scratch, collectives, sizeof(*s.reducing));
+	s.reduced = tw_alloc_array(look->scratch, collectives, sizeof(*s.reduced));
+	look->failed |= !ready || !s.backward || !s.reducing || !s.reduced;
+	if (look->failed)
+		return;
+	list_work(&s);
+	if (s.backward_count && s.reducing_count)
+		list_accumulated(&s);
+	for (step = 0; step < (r->step_count ? r->step_count : 1) && !look->failed; step++)
+		look_at_step(&s, step, ready);
 }
 
 /*
@@ -374,7 +450,7 @@ static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 		double link_ns =
 			c->collectives[i].expected_gbps > 0 ?
 				c->collectives[i].bus_bytes / c->collectives[i].expected_gbps +
-					LATENCY_NS :
+					TW_LIMIT_COLLECTIVE_LATENCY_NS :
 				0;
 
 		if (link_ns >= ns)

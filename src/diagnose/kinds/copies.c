@@ -5,12 +5,9 @@
  */
 #include "diagnose/kinds.h"
 
-#include "data/tables.h"
+#include "data/limits.h"
 
-/* A shorter copy is not worth it. */
-#define LEAST_NS 20000
-/* A call that does not wait. */
-#define CALL_NS 6000
+#include "data/tables.h"
 
 static bool is_to_device(const struct tw_look *look, uint32_t gpu)
 {
@@ -23,7 +20,7 @@ static bool is_to_device(const struct tw_look *look, uint32_t gpu)
 
 static bool is_wanted(struct tw_look *look, uint32_t gpu, bool blocking)
 {
-	return is_to_device(look, gpu) && tw_gpu_ns(look, gpu) > LEAST_NS &&
+	return is_to_device(look, gpu) && tw_gpu_ns(look, gpu) > TW_LIMIT_COPY_LEAST_US * 1000 &&
 	       tw_waits_for_copy(look, look->d->gpu.launch[gpu], gpu) == blocking;
 }
 
@@ -45,7 +42,7 @@ static void free_call(struct tw_look *look, uint32_t gpu)
 
 	tw_claim_host(look, TW_KIND_pageable_copy, tw_look_track(look, call),
 		      tw_look_start(look, call), tw_look_end(look, op == TW_NONE ? call : op),
-		      CALL_NS);
+		      TW_LIMIT_COPY_CALL_NS);
 }
 
 static void look_at(struct tw_look *look, enum tw_finding_kind kind, bool blocking)

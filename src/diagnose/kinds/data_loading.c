@@ -26,7 +26,7 @@ static void look_at_loading(struct tw_look *look)
 			continue;
 		tw_claim_host(look, TW_KIND_data_loading, r->track, r->start_ns, r->end_ns,
 			      keep_ns);
-		tw_claim_spot(look, TW_KIND_data_loading, r->event, TW_NONE,
+		tw_claim_spot(look, TW_KIND_data_loading, r->event, r->inner,
 			      r->end_ns - r->start_ns);
 	}
 }

@@ -4,12 +4,12 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "base/alloc.h"
 #include "base/median.h"
 
 #include <string.h>
-
-enum { TIMES = 3, LEAST_USUAL_NS = 1000 };
 
 struct gap {
 	uint32_t point, cause;
@@ -77,7 +77,13 @@ static bool set_graph_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struct
 				continue;
 			tw_scenario_set(s, gap.point, gap.cause, 0);
 			ns += gap.ns;
-			f->changed++;
+			if (!f->changed++)
+				tw_add_place(
+					f, "%.100s",
+					tw_pool_text(
+						&r->texts,
+						r->labels[path->points[r->launch[g]].label].name,
+						NULL));
 		}
 	}
 	if (f->changed)
@@ -107,7 +113,7 @@ static int64_t usual_gap(struct tw_diagnosis *d, const struct tw_path_rank *r)
 			all[n++] = gap.ns;
 	usual = n ? tw_middle_of(all, n).lower : 0;
 	tw_free(d->allocator, all, ((size_t)r->gpu_count + 1) * sizeof(*all));
-	return usual > LEAST_USUAL_NS ? usual : LEAST_USUAL_NS;
+	return usual > TW_LIMIT_GAP_USUAL_LEAST_NS ? usual : TW_LIMIT_GAP_USUAL_LEAST_NS;
 }
 
 static bool set_queued_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
@@ -123,7 +129,7 @@ static bool set_queued_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struc
 		usual = usual_gap(d, r);
 		for (g = 0; g < r->gpu_count; g++) {
 			if (r->launch[g] == TW_NO_POINT || !gap_before(path, r, g, &gap) ||
-			    !is_binding(path, &gap) || gap.ns <= TIMES * usual ||
+			    !is_binding(path, &gap) || gap.ns <= TW_LIMIT_GAP_TIMES * usual ||
 			    path->points[r->launch_end[g]].time_ns >=
 				    path->points[path->from[gap.cause]].time_ns)
 				continue;

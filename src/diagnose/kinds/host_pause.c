@@ -5,6 +5,8 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "analysis/groups.h"
 #include "base/alloc.h"
 #include "base/sort.h"
@@ -13,7 +15,7 @@
 
 #define KIND TW_KIND_host_pause
 
-enum { LEAST_NS = 1000000, LEAST_TIMES = 20, MOST_PAUSES = 1000 };
+enum { MOST_PAUSES = 1000 };
 
 /* Two points of a thread that follow each other, the n-th of their kind in a step. */
 struct place {
@@ -129,7 +131,8 @@ static void compare_steps(struct pauses *s)
 			;
 		usual = list[i + (end - i - 1) / 2].ns;
 		for (k = i; k < end && end - i > 1; k++)
-			if (list[k].ns > LEAST_NS && list[k].ns / LEAST_TIMES > usual)
+			if (list[k].ns > TW_LIMIT_PAUSE_LEAST_US * 1000 &&
+			    list[k].ns / TW_LIMIT_PAUSE_TIMES > usual)
 				add_pause(s, &list[k], usual);
 	}
 }
@@ -175,7 +178,8 @@ static bool is_silent(struct pause *p, int64_t *from_ns, int64_t *to_ns)
 		}
 		before = now;
 	}
-	return longest > (p->to_ns - p->from_ns) / 2;
+	return (double)longest * 100 >
+	       (double)(p->to_ns - p->from_ns) * TW_LIMIT_PAUSE_SILENT_PERCENT;
 }
 
 /* The event that the thread was in, or came to. */

@@ -5,14 +5,13 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "data/tables.h"
 
 #include <string.h>
 
 #define KIND TW_KIND_host_sync
-
-/* A call that begins later after another one does not follow from it. */
-#define RIGHT_AFTER_NS 50000
 
 static void remove_gpu(void *look, uint32_t gpu)
 {
@@ -44,7 +43,8 @@ static bool is_before_free(struct tw_look *look, uint64_t call)
 		return false;
 	next = host->call[call + 1];
 	return tw_look_track(look, node) == tw_look_track(look, next) &&
-	       tw_look_start(look, next) - tw_look_end(look, node) <= RIGHT_AFTER_NS &&
+	       tw_look_start(look, next) - tw_look_end(look, node) <=
+		       TW_LIMIT_SYNC_BEFORE_FREE_US * 1000 &&
 	       tw_look_node_kinds(look, next) & TW_HOST_ALLOCATION &&
 	       (strstr(tw_look_name(look, next), "Free") ||
 		strstr(tw_look_name(look, next), "Unmap"));

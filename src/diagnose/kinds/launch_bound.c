@@ -5,6 +5,8 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "base/alloc.h"
 #include "base/search.h"
 #include "data/tables.h"
@@ -26,8 +28,6 @@ struct marks {
 
 /* As many marks of a gap are looked at. */
 #define MOST_MARKS 250
-/* A cause with a smaller part of a gap did not make it. */
-#define LEAST_PART 5
 
 static void add_mark(struct marks *m, int64_t start_ns, int64_t end_ns, enum tw_idle_cause cause)
 {
@@ -93,7 +93,7 @@ static void add_gap(struct marks *m, int64_t from_ns, int64_t to_ns)
 	}
 	for (k = 1; k < TW_IDLE_LAUNCH; k++)
 		best = used[k] > used[best] ? k : best;
-	if (used[best] > (to_ns - from_ns) / LEAST_PART)
+	if ((double)used[best] * 100 > (double)(to_ns - from_ns) * TW_LIMIT_IDLE_CAUSE_PERCENT)
 		idle[best] += to_ns - from_ns;
 	else
 		idle[used[TW_IDLE_WAITING] ? TW_IDLE_WAITING : TW_IDLE_LAUNCH] += to_ns - from_ns;
@@ -121,8 +121,6 @@ void tw_idle_by_cause(struct tw_look *look)
 
 /* ---- one graph */
 
-#define LONGEST_NS 1000000
-
 /* Which calls take their time in a graph too, or for another reason than the host's. */
 static void look_at_calls(struct tw_look *look)
 {
@@ -142,6 +140,25 @@ static void look_at_calls(struct tw_look *look)
 	}
 }
 
+/*
+ * The gap before a kernel that was launched just before it is as much its launch's as its stream's: in a
+ * graph it is a stream's.
+ */
+static int64_t gap_in_a_graph(const struct tw_path *path, uint32_t point, int64_t delay_ns)
+{
+	const struct tw_path_point *p = &path->points[point];
+	const struct tw_path_rank *r = &path->ranks[p->rank];
+	int64_t usual = tw_delays[r->vendor].stream;
+	uint32_t cause;
+
+	for (cause = p->causes; cause < p[1].causes; cause++)
+		if (path->from[cause] != TW_NO_POINT &&
+		    tw_path_code(path, cause) == TW_CAUSE_LAUNCH &&
+		    p->time_ns - path->points[path->from[cause]].time_ns <= r->late_ns)
+			return delay_ns < usual ? delay_ns : usual;
+	return delay_ns;
+}
+
 static int64_t in_a_graph(const struct tw_path *path, uint32_t point, uint32_t cause,
 			  int64_t delay_ns, const void *context)
 {
@@ -152,9 +169,11 @@ static int64_t in_a_graph(const struct tw_path *path, uint32_t point, uint32_t c
 
 	if (code == TW_CAUSE_LAUNCH)
 		return 0;
+	if (code == TW_CAUSE_STREAM)
+		return gap_in_a_graph(path, point, delay_ns);
 	if (tw_is_gpu_point(p) || p->kind >= TW_POINT_HUB || tw_kind_of(p) == TW_POINT_LOADER ||
 	    p->flags & (TW_POINT_IN_LOADER | TW_POINT_WAITS | TW_POINT_IS_ALLOCATION) ||
-	    delay_ns > LONGEST_NS ||
+	    delay_ns > TW_LIMIT_GRAPH_LONGEST_US * 1000 ||
 	    (tw_kind_of(p) == TW_POINT_CALL && claims[p->rank].loads_or_waits[p->label]))
 		return delay_ns;
 	return code == TW_CAUSE_HOST || code == TW_CAUSE_DURATION || code == TW_CAUSE_HANDOVER ?
@@ -186,7 +205,9 @@ static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_f
 		for (k = 0; k <= TW_IDLE_LAUNCH; k++)
 			all += d->claims[i].idle_ns[k];
 	}
-	if (launch < all - launch || (double)launch < 0.01 * (double)d->window_ns * d->rank_count)
+	if (launch < all - launch || (double)launch * 100 < TW_LIMIT_LAUNCH_IDLE_PERCENT *
+								    (double)d->window_ns *
+								    d->rank_count)
 		return false;
 	s->rule = in_a_graph;
 	s->context = d->claims;

@@ -5,11 +5,11 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "base/alloc.h"
 
 #include <math.h>
-
-#define UNEVEN 1.05
 
 struct member {
 	uint32_t rank, number, gpu; /* number: of the rank's collectives */
@@ -89,7 +89,8 @@ static bool count_tokens(const struct tw_diagnosis *d, const struct numbers *n, 
 		}
 	}
 	t->out_mean = sum / (p[1].causes - p->causes);
-	return t->out_mean > 0 && t->largest >= UNEVEN * t->out_mean;
+	return t->out_mean > 0 &&
+	       t->largest >= TW_LIMIT_TOKENS_UNEVEN_PERCENT / 100.0 * t->out_mean;
 }
 
 /* Computing launched after a dispatch and before the next all-to-all. */
@@ -145,7 +146,7 @@ static void even_out(struct tw_diagnosis *d, struct tw_scenario *s, const struct
 				     (double)tw_path_delay(path, end, path->points[end].causes) *
 					     t->out_mean / t->largest);
 		/* The dispatch: its experts work until the way back. */
-		if (t->out_largest >= UNEVEN * t->out_mean)
+		if (t->out_largest >= TW_LIMIT_TOKENS_UNEVEN_PERCENT / 100.0 * t->out_mean)
 			f->changed += even_experts(
 				d, s, &m,
 				t->out_mean / d->claims[m.rank].collectives[m.number].out);
@@ -180,4 +181,4 @@ static bool set_even(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 	return true;
 }
 
-const struct tw_kind tw_kind_moe_imbalance = { .change = set_even };
+const struct tw_kind tw_kind_moe_imbalance = { .change = set_even, .of_rank = true };

@@ -4,10 +4,10 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include <math.h>
 #include <string.h>
-
-#define MOST_PARTS 8
 
 static bool is_one_of(const char *op, const char *const *ops)
 {
@@ -27,7 +27,16 @@ static bool has(const struct tw_leaf *at, uint32_t count, const char *const *ops
 	return false;
 }
 
-static uint32_t length_at(const struct tw_leaf *at, uint32_t count)
+/* A copy that changes the type belongs to a norm, one that changes the layout does not. */
+static bool may_be_part(const struct tw_look *look, const struct tw_leaf *leaf,
+			const char *const *parts)
+{
+	return is_one_of(leaf->op, parts) && leaf->shape && !leaf->taken &&
+	       (strcmp(leaf->op, "copy") || (!tw_is_under(look, leaf->node, "aten::contiguous") &&
+					     !tw_is_under(look, leaf->node, "aten::clone")));
+}
+
+static uint32_t length_at(const struct tw_look *look, const struct tw_leaf *at, uint32_t count)
 {
 	static const char *const parts[] = { "pow", "mean", "add",  "rsqrt", "mul", "copy",
 					     "sub", "div",  "sqrt", "var",   NULL };
@@ -36,8 +45,9 @@ static uint32_t length_at(const struct tw_leaf *at, uint32_t count)
 	static const char *const root[] = { "rsqrt", "sqrt", "div", NULL };
 	uint32_t n = 0;
 
-	while (n < count && n < MOST_PARTS && is_one_of(at[n].op, parts) && at[n].shape &&
-	       !at[n].taken)
+	/* Another pow begins the next one. */
+	while (n < count && n < TW_LIMIT_NORM_PARTS_MOST && may_be_part(look, &at[n], parts) &&
+	       !(has(at, n, mul) && !strcmp(at[n].op, "pow")))
 		n++;
 	return n && is_one_of(at[0].op, first) && has(at, n, mean) && has(at, n, root) &&
 			       has(at, n, mul) ?
@@ -68,10 +78,16 @@ static void look_at_norms(struct tw_look *look)
 		const struct tw_leaves *l = &look->threads[t];
 
 		for (i = 0; i < l->count && !look->failed; i += n ? n : 1) {
-			n = length_at(&l->at[i], l->count - i);
-			if (n && isfinite(fused_ns(&l->at[i], n)))
-				tw_claim_fusion(look, TW_KIND_norm_unfused, &l->at[i], n,
-						fused_ns(&l->at[i], n));
+			double ns;
+
+			n = length_at(look, &l->at[i], l->count - i);
+			ns = n ? fused_ns(&l->at[i], n) : NAN;
+			if (!isfinite(ns))
+				continue;
+			tw_claim_fusion(look, TW_KIND_norm_unfused, &l->at[i], n, ns);
+			/* Input and gradient are read, a gradient written: three passes for two. */
+			tw_claim_backward_fusion(look, TW_KIND_norm_unfused, &l->at[i], n,
+						 1.5 * ns);
 		}
 	}
 }

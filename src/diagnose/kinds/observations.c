@@ -18,8 +18,6 @@ static int64_t time_of(const struct tw_diagnosis *d, uint32_t point)
 
 /* ---- the first step */
 
-#define WARMS_TIMES 1.5
-
 /* How long each step takes: from the end of the last work of the one before to that of its own. */
 static bool step_times(const struct tw_diagnosis *d, int64_t *end)
 {
@@ -66,7 +64,7 @@ static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 			rest[k - 1] = end[k] - end[k - 1];
 		usual = tw_middle_of(rest, d->steps - 1).lower;
 		first = end[0] - begin;
-		found = loads > 0 && (double)first > WARMS_TIMES * (double)usual;
+		found = loads > 0 && (double)first > TW_LIMIT_WARMUP_TIMES * (double)usual;
 		tw_evidence(
 			f,
 			"step 1 takes %.3f ms, the others %.3f ms; %.3f ms of it are first uses, "
@@ -79,8 +77,6 @@ static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 }
 
 /* ---- edges */
-
-enum { FEW_EVENTS = 3, EDGE_LEAST_NS = 1000000 };
 
 struct edge {
 	int64_t first_ns, last_ns; /* of the steps */
@@ -100,7 +96,8 @@ static int64_t idle_outside(const struct tw_diagnosis *d, const struct tw_path_r
 		if (end != INT64_MIN && start > end) {
 			if (end < first)
 				idle += (start < first ? start : first) - end;
-			if (start > last)
+			/* What a step launched may run after it. */
+			if (start > last && r->step[g] < 0)
 				idle += start - (end > last ? end : last);
 		}
 		if (time_of(d, tw_gpu_end(r, g)) > end)
@@ -121,7 +118,7 @@ static int64_t longest_edge(const struct tw_diagnosis *d, const struct tw_path_r
 		begin = start < begin ? start : begin;
 		seen = g < r->gpu_count - g ? g : r->gpu_count - g;
 		gap = end == INT64_MIN ? 0 : start - end;
-		if (gap > longest && seen <= FEW_EVENTS)
+		if (gap > longest && seen < TW_LIMIT_EDGE_EVENTS)
 			longest = gap;
 		if (time_of(d, tw_gpu_end(r, g)) > end)
 			end = time_of(d, tw_gpu_end(r, g));
@@ -143,7 +140,8 @@ static bool edge_is_idle(struct tw_diagnosis *d, struct tw_finding *f)
 			rank = i;
 		}
 	}
-	if (worst < EDGE_LEAST_NS || (double)worst < 0.01 * (double)d->window_ns)
+	if (worst < TW_LIMIT_EDGE_IDLE_US * 1000 ||
+	    (double)worst * 100 < TW_LIMIT_EDGE_IDLE_PERCENT * (double)d->window_ns)
 		return false;
 	tw_set_ranks(f, d, &rank, d->rank_count > 1);
 	tw_evidence(f, "%.3f ms idle %s", (double)worst / 1e6,
@@ -182,8 +180,6 @@ static bool has_earlier_work(struct tw_diagnosis *d, struct tw_finding *f)
 
 /* ---- profilers that started apart */
 
-#define SKEW_TIMES 10
-
 static int64_t wait_at(const struct tw_diagnosis *d, uint32_t hub)
 {
 	const struct tw_path_point *p = &d->path->points[hub];
@@ -218,7 +214,7 @@ static bool profilers_start_apart(struct tw_diagnosis *d, struct tw_finding *f)
 	tw_free(d->allocator, waits, ((size_t)hubs + 1) * sizeof(*waits));
 	tw_evidence(f, "%.3f ms in the first collective, %.3f ms in the median one",
 		    (double)wait / 1e6, (double)usual / 1e6);
-	return wait > EDGE_LEAST_NS && wait / SKEW_TIMES > usual;
+	return wait > TW_LIMIT_EDGE_IDLE_US * 1000 && wait / TW_LIMIT_START_SKEW_TIMES > usual;
 }
 
 /* ---- clocks */

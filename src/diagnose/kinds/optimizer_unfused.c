@@ -14,10 +14,6 @@
 
 #define KIND TW_KIND_optimizer_unfused
 
-enum { MANY_KERNELS = 50, SMALL_KERNEL_NS = 20000, PASSES = 7, LEAST_KERNEL_NS = 2000 };
-/* A fused step of the host: one operator and its checks. */
-#define HOST_NS 65000
-
 struct step {
 	struct tw_look *look;
 	TW_LIST(uint32_t) gpu;
@@ -87,9 +83,10 @@ static void look_at_step(struct tw_look *look, const struct tw_range *r)
 	int64_t gpu_ns = 0;
 
 	tw_launched_in(look, r->track, r->start_ns, r->end_ns, take, &s);
-	if (s.gpu.count < MANY_KERNELS || median_ns(&s) >= SMALL_KERNEL_NS || !look->platform)
+	if (s.gpu.count < TW_LIMIT_OPTIMIZER_KERNELS_LEAST ||
+	    median_ns(&s) >= TW_LIMIT_OPTIMIZER_KERNEL_US * 1000 || !look->platform)
 		return;
-	ns = PASSES * parameter_bytes(&s, r) /
+	ns = TW_LIMIT_OPTIMIZER_PASSES * parameter_bytes(&s, r) /
 	     (look->platform->mem_bw_gbps * TW_LIMIT_TARGET_MEMORY_PERCENT / 100.0);
 	for (i = 0; i < s.gpu.count; i++) {
 		gpu_ns += tw_gpu_ns(look, s.gpu.at[i]);
@@ -98,8 +95,9 @@ static void look_at_step(struct tw_look *look, const struct tw_range *r)
 		if (look->leaf_of[s.gpu.at[i]] != TW_NONE)
 			look->leaves[look->leaf_of[s.gpu.at[i]]].taken = true;
 	}
-	tw_claim_duration(look, KIND, s.gpu.at[0], fmax(LEAST_KERNEL_NS, ns));
-	tw_claim_host(look, KIND, r->track, r->start_ns, r->end_ns, HOST_NS);
+	tw_claim_duration(look, KIND, s.gpu.at[0], fmax(TW_LIMIT_KERNEL_LEAST_NS, ns));
+	tw_claim_host(look, KIND, r->track, r->start_ns, r->end_ns,
+		      TW_LIMIT_OPTIMIZER_HOST_US * 1000);
 	tw_claim_spot(look, KIND, r->event, TW_NONE, gpu_ns);
 	TW_LIST_FREE(&s.gpu, look->scratch);
 }

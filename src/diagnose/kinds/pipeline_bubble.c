@@ -5,12 +5,14 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "base/alloc.h"
 #include "base/median.h"
 
 #include <math.h>
 
-enum { TIMES = 4, LATENCY_NS = 10000, MOST_STAGES = 1024, MOST_BATCHES = 4096 };
+enum { MOST_STAGES = 1024, MOST_BATCHES = 4096, RANKS_NAMED = 16 };
 
 /* A stage: computing and gaps of all microbatches, forward and backward. */
 struct stage {
@@ -18,8 +20,10 @@ struct stage {
 	uint64_t received;
 };
 
+/* Ranks that sends and receives join, in order of rank: there may be several such pipelines. */
 struct pipeline {
 	struct tw_diagnosis *d;
+	const uint32_t *ranks;
 	struct stage *stages;
 	uint32_t count;
 	double transfer_ns;
@@ -33,14 +37,15 @@ static double gap_ns(const struct tw_path *path, const struct tw_path_rank *r)
 	return (double)tw_usual_delay(path, r, TW_CAUSE_STREAM);
 }
 
-static void add_stage(struct pipeline *p, uint32_t rank)
+static void add_stage(struct pipeline *p, uint32_t number)
 {
-	const struct tw_path_rank *r = &p->d->path->ranks[rank];
-	const struct tw_claims *c = &p->d->claims[rank];
-	struct stage *stage = &p->stages[rank];
+	const struct tw_path_rank *r = &p->d->path->ranks[p->ranks[number]];
+	const struct tw_claims *c = &p->d->claims[p->ranks[number]];
+	struct stage *stage = &p->stages[number];
 	uint64_t kernels[2] = { 0 };
 	uint32_t i;
 
+	*stage = (struct stage){ 0 };
 	for (i = 0; i < r->launched_count; i++) {
 		uint32_t g = r->launched[i];
 		double ns = (double)(p->d->path->points[tw_gpu_end(r, g)].time_ns -
@@ -57,9 +62,62 @@ static void add_stage(struct pipeline *p, uint32_t rank)
 		stage->received += c->collectives[i].pair == 2;
 }
 
+/* ---- which ranks are one pipeline: a forest, the root of each is its first rank */
+
+static uint32_t root_of(uint32_t *root, uint32_t rank)
+{
+	for (; root[rank] != rank; rank = root[rank])
+		root[rank] = root[root[rank]];
+	return rank;
+}
+
 static bool is_joined(const struct tw_path *path, uint32_t end)
 {
 	return tw_path_code(path, path->points[end].causes) == TW_CAUSE_COLLECTIVE;
+}
+
+/* The rank with those that the end of its send or receive waits for. */
+static void join_rank(const struct tw_path *path, uint32_t *root, uint32_t rank, uint32_t end)
+{
+	uint32_t hub = path->from[path->points[end].causes], cause, a, b;
+
+	for (cause = path->points[hub].causes; cause < path->points[hub + 1].causes; cause++) {
+		if (path->from[cause] == TW_NO_POINT)
+			continue;
+		a = root_of(root, rank);
+		b = root_of(root, path->points[path->from[cause]].rank);
+		root[a < b ? b : a] = a < b ? a : b;
+	}
+}
+
+static void join_ranks(const struct tw_diagnosis *d, uint32_t *root)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < d->rank_count; i++)
+		root[i] = i;
+	for (i = 0; i < d->rank_count; i++) {
+		const struct tw_path_rank *r = &d->path->ranks[i];
+
+		for (k = 0; k < r->collective_count; k++) {
+			uint32_t end = tw_gpu_end(r, r->collectives[k].last);
+
+			if (d->claims[i].collectives[k].pair && is_joined(d->path, end))
+				join_rank(d->path, root, i, end);
+		}
+	}
+}
+
+/* Those of a root, in order of rank. */
+static uint32_t list_ranks(const struct tw_diagnosis *d, uint32_t *root, uint32_t of,
+			   uint32_t *ranks)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < d->rank_count; i++)
+		if (root_of(root, i) == of)
+			ranks[n++] = i;
+	return n;
 }
 
 /* The median transfer at receives; how many microbatches a step has. */
@@ -70,19 +128,21 @@ static bool measure(struct pipeline *p)
 	int64_t *transfers;
 	uint32_t i, k;
 
-	for (i = 0; i < d->rank_count; i++)
-		room += d->claims[i].collective_count;
+	for (i = 0; i < p->count; i++)
+		room += d->claims[p->ranks[i]].collective_count;
 	transfers = tw_alloc_array(d->allocator, room, sizeof(*transfers));
 	d->failed |= !transfers;
-	for (i = 0; transfers && i < d->rank_count; i++) {
-		const struct tw_path_rank *r = &d->path->ranks[i];
-		uint64_t received = 0, peers = tw_receives_from(d, i);
+	p->batches = 0;
+	for (i = 0; transfers && i < p->count; i++) {
+		const struct tw_path_rank *r = &d->path->ranks[p->ranks[i]];
+		const struct tw_claims *c = &d->claims[p->ranks[i]];
+		uint64_t received = 0, peers = tw_receives_from(d, p->ranks[i]);
 
 		add_stage(p, i);
 		for (k = 0; k < r->collective_count; k++) {
 			uint32_t end = tw_gpu_end(r, r->collectives[k].last);
 
-			if (d->claims[i].collectives[k].pair != 2 || !is_joined(d->path, end))
+			if (c->collectives[k].pair != 2 || !is_joined(d->path, end))
 				continue;
 			transfers[n++] = tw_path_delay(d->path, end, d->path->points[end].causes);
 			received++;
@@ -95,24 +155,43 @@ static bool measure(struct pipeline *p)
 	return n > 0;
 }
 
-/* Whether the last stage goes back as soon as a microbatch is there: it does not receive two in a row. */
-static bool alternates(const struct tw_diagnosis *d)
+/* When a send or receive was launched, INT64_MAX: it is none, or that is not recorded. */
+static int64_t launched_at(const struct tw_diagnosis *d, uint32_t rank, uint32_t number)
 {
-	const struct tw_claims *c = &d->claims[d->rank_count - 1];
-	uint32_t i, n = 0, first[2] = { 0 };
-	bool sends = false, receives = false;
+	const struct tw_path_rank *r = &d->path->ranks[rank];
+	uint32_t launch = r->launch[r->collectives[number].first];
+
+	return d->claims[rank].collectives[number].pair && launch != TW_NO_POINT ?
+		       d->path->points[launch].time_ns :
+		       INT64_MAX;
+}
+
+/*
+ * Whether the last stage goes back as soon as a microbatch is there: it does not launch two receives
+ * first.  They may begin before a send that was launched earlier, on another stream.
+ */
+static bool alternates(const struct tw_diagnosis *d, uint32_t rank)
+{
+	uint32_t i;
+	const struct tw_claims *c = &d->claims[rank];
+	int64_t at, first_ns[2] = { INT64_MAX, INT64_MAX };
+	unsigned pair[2] = { 0 };
+	bool sends = false;
 
 	for (i = 0; i < c->collective_count; i++) {
-		unsigned pair = c->collectives[i].pair;
-
-		if (!pair)
-			continue;
-		sends |= pair == 1;
-		receives |= pair == 2;
-		if (n < 2)
-			first[n++] = pair;
+		at = launched_at(d, rank, i);
+		sends |= c->collectives[i].pair == 1;
+		if (at < first_ns[0]) {
+			first_ns[1] = first_ns[0];
+			pair[1] = pair[0];
+			first_ns[0] = at;
+			pair[0] = c->collectives[i].pair;
+		} else if (at < first_ns[1]) {
+			first_ns[1] = at;
+			pair[1] = c->collectives[i].pair;
+		}
 	}
-	return !(sends && receives && first[0] == 2 && first[1] == 2);
+	return !(sends && pair[0] == 2 && pair[1] == 2);
 }
 
 /* ---- the schedule */
@@ -203,7 +282,8 @@ static double step_with(struct pipeline *p, uint32_t times)
 		s.free = numbers + 2 * s.stages;
 		s.done[0] = numbers + 3 * s.stages;
 		s.done[1] = s.done[0] + parts;
-		s.transfer = fmax(0, p->transfer_ns - LATENCY_NS) / times + LATENCY_NS;
+		s.transfer = fmax(0, p->transfer_ns - TW_LIMIT_COLLECTIVE_LATENCY_NS) / times +
+			     TW_LIMIT_COLLECTIVE_LATENCY_NS;
 		if (times == 1)
 			s.transfer = p->transfer_ns;
 		for (i = 0; i < 2 * parts; i++)
@@ -222,34 +302,70 @@ static double step_with(struct pipeline *p, uint32_t times)
 	return end;
 }
 
+/* How long a step is by the model now, and with more microbatches; false: it is no pipeline. */
+static bool model(struct pipeline *p, double *now, double *then)
+{
+	if (!measure(p) || !p->batches || p->batches > MOST_BATCHES)
+		return false;
+	p->alternates = alternates(p->d, p->ranks[p->count - 1]);
+	*now = step_with(p, 1);
+	*then = step_with(p, TW_LIMIT_MICROBATCHES_TIMES);
+	return !isnan(*now) && !isnan(*then);
+}
+
+static void tell(struct tw_diagnosis *d, const struct pipeline *p, struct tw_finding *f, double now,
+		 double step)
+{
+	f->changed = 1;
+	f->where[0] = f->evidence[0] = '\0';
+	if (p->count < d->rank_count && p->count <= RANKS_NAMED)
+		tw_set_ranks(f, d, p->ranks, p->count);
+	tw_add_place(f, "recv");
+	tw_evidence(
+		f,
+		"%llu microbatches in %u stages, %s; the model of the schedule takes %.3f ms, a "
+		"step %.3f ms",
+		(unsigned long long)p->batches, (unsigned)p->count,
+		p->alternates ? "forward and backward in turn (1F1B)" : "all forward first",
+		now / 1e6, step / 1e6);
+}
+
+/* A model that is far from the step is of another schedule, or of no pipeline: a ring, for instance. */
+static bool fits(double now, double step)
+{
+	return fabs(now - step) * 100 <= TW_LIMIT_PIPELINE_MODEL_PERCENT * step;
+}
+
+/* Of several pipelines that with the longest step counts. */
 static double share_of_bubble(struct tw_diagnosis *d, struct tw_finding *f)
 {
-	struct pipeline p = { .d = d, .count = d->rank_count };
-	double now, then, step = isnan(d->step_ns) ? (double)d->window_ns : d->step_ns;
+	size_t n = (size_t)d->rank_count + 1;
+	uint32_t *root, *ranks, i;
+	struct pipeline p = { .d = d };
+	double step = isnan(d->step_ns) ? (double)d->window_ns : d->step_ns;
+	double now, then, longest = 0, share = NAN;
 
 	if (d->rank_count < 2 || d->rank_count > MOST_STAGES)
 		return NAN;
-	p.stages = tw_alloc_array(d->allocator, (size_t)p.count + 1, sizeof(*p.stages));
-	d->failed |= !p.stages;
-	if (!p.stages)
-		return NAN;
-	now = then = NAN;
-	if (measure(&p) && p.batches && p.batches <= MOST_BATCHES) {
-		p.alternates = alternates(d);
-		now = step_with(&p, 1);
-		then = step_with(&p, TIMES);
-		f->changed = 1;
-		tw_add_place(f, "recv");
-		tw_evidence(f,
-			    "%llu microbatches in %u stages, %s; the model of the schedule takes "
-			    "%.3f ms, a step %.3f ms",
-			    (unsigned long long)p.batches, (unsigned)p.count,
-			    p.alternates ? "forward and backward in turn (1F1B)" :
-					   "all forward first",
-			    now / 1e6, step / 1e6);
+	root = tw_alloc_array(d->allocator, n, sizeof(*root));
+	ranks = tw_alloc_array(d->allocator, n, sizeof(*ranks));
+	p.ranks = ranks;
+	p.stages = tw_alloc_array(d->allocator, n, sizeof(*p.stages));
+	d->failed |= !root || !ranks || !p.stages;
+	if (root && ranks && p.stages)
+		join_ranks(d, root);
+	for (i = 0; root && ranks && p.stages && i < d->rank_count; i++) {
+		p.count = root_of(root, i) == i ? list_ranks(d, root, i, ranks) : 0;
+		if (p.count < 2 || !model(&p, &now, &then) || !fits(now, step) || now <= longest)
+			continue;
+		longest = now;
+		share = (now - then) / fmax(now, step);
+		tell(d, &p, f, now, step);
 	}
-	tw_free(d->allocator, p.stages, ((size_t)p.count + 1) * sizeof(*p.stages));
-	return (now - then) / fmax(now, step);
+	tw_free(d->allocator, root, n * sizeof(*root));
+	tw_free(d->allocator, ranks, n * sizeof(*ranks));
+	tw_free(d->allocator, p.stages, n * sizeof(*p.stages));
+	return share;
 }
 
 const struct tw_kind tw_kind_pipeline_bubble = { .share = share_of_bubble };

@@ -4,11 +4,11 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "analysis/groups.h"
 
 #include <math.h>
-
-#define SLOWER 1.05
 
 struct of_step {
 	uint64_t place;
@@ -136,7 +136,7 @@ static uint64_t look_at_rank(struct tw_diagnosis *d, struct tw_scenario *s, uint
 		least = fmin(least, rate);
 		most = fmax(most, rate);
 	}
-	if (x.rate.count > 1 && most >= SLOWER * least)
+	if (x.rate.count > 1 && most >= TW_LIMIT_CLOCK_SLOWER_PERCENT / 100.0 * least)
 		changed = level(&x, s, rank, least);
 	*worst = changed ? fmax(*worst, most / least) : *worst;
 	d->failed |= x.by_step.failed || x.fastest.failed || x.rate.failed;

@@ -30,7 +30,8 @@ static void look_at_compilations(struct tw_look *look)
 		if (range->start_ns <= first_ns)
 			continue;
 		tw_claim_host(look, KIND, range->track, range->start_ns, range->end_ns, 0);
-		tw_claim_spot(look, KIND, range->event, TW_NONE, range->end_ns - range->start_ns);
+		tw_claim_spot(look, KIND, range->event, range->inner,
+			      range->end_ns - range->start_ns);
 	}
 }
 

@@ -13,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { ALIGNED_BYTES = 16, PADDED = 64 };
-
 static void claim(struct tw_look *look, enum tw_finding_kind kind, struct tw_leaf *leaf, double ns)
 {
 	uint32_t i;
@@ -23,8 +21,8 @@ static void claim(struct tw_look *look, enum tw_finding_kind kind, struct tw_lea
 	for (i = 0; i < leaf->count; i++)
 		tw_claim_scale(look, kind, look->leaf_gpu[leaf->first + i],
 			       ns / (double)leaf->gpu_ns);
-	tw_claim_spot(look, kind, look->d->host.event[leaf->node], TW_NONE,
-		      leaf->gpu_ns - (int64_t)ns);
+	tw_claim_spot(look, kind, look->d->host.event[leaf->node],
+		      look->d->host.event[leaf->work_node], leaf->gpu_ns - (int64_t)ns);
 }
 
 /* Computes: copies have findings of their own. */
@@ -40,8 +38,8 @@ static bool computes(const struct tw_look *look, const struct tw_leaf *leaf)
 
 static bool is_long(const struct tw_look *look, const struct tw_leaf *leaf)
 {
-	return leaf->gpu_ns > TW_LIMIT_SLOW_KERNEL_LEAST_US * 1000 && !leaf->taken &&
-	       computes(look, leaf);
+	return leaf->gpu_ns > TW_LIMIT_SLOW_KERNEL_LEAST_US * 1000 && !leaf->taken && leaf->work &&
+	       !leaf->work->at_least && computes(look, leaf);
 }
 
 static bool is_slow(const struct tw_leaf *leaf, double target_ns)
@@ -51,7 +49,9 @@ static bool is_slow(const struct tw_leaf *leaf, double target_ns)
 
 static double padded(double size, double element_bytes)
 {
-	return fmod(size * element_bytes, ALIGNED_BYTES) == 0 ? size : ceil(size / PADDED) * PADDED;
+	return fmod(size * element_bytes, TW_LIMIT_GEMM_ALIGNED_BYTES) == 0 ?
+		       size :
+		       ceil(size / TW_LIMIT_GEMM_PADDED) * TW_LIMIT_GEMM_PADDED;
 }
 
 static bool is_misaligned(const struct tw_gemm *g)
@@ -146,7 +146,10 @@ static void look_at_fp32(struct tw_look *look)
 	}
 }
 
-/* ---- other operators with a model, by its table */
+/*
+ * ---- other operators with a model, by its table.  What generated kernels (Triton) move is not certain
+ * from their arguments: nothing is claimed of them.
+ */
 
 /* The table of an operator: of one whose model has none, by what it does. */
 static const char *sheet_of(const struct tw_leaf *leaf)
@@ -164,6 +167,20 @@ static bool is_sheet(const struct tw_leaf *leaf, const char *const *sheets)
 	return false;
 }
 
+static double target_ns(const struct tw_look *look, enum tw_finding_kind kind,
+			const struct tw_leaf *leaf)
+{
+	const struct tw_op_work *work = leaf->work;
+
+	if (kind == TW_KIND_low_efficiency_convolution)
+		return tw_target_at(look, work->flops, work->bytes, work->spec,
+				    TW_LIMIT_TARGET_CONVOLUTION_PERCENT);
+	if (kind != TW_KIND_low_efficiency_attention)
+		return tw_target_ns(look, work->flops, work->bytes, work->spec);
+	return tw_attention_ns(look, work->flops, work->bytes, work->spec,
+			       strstr(leaf->op, "backward"));
+}
+
 static void look_at_sheets(struct tw_look *look, enum tw_finding_kind kind,
 			   const char *const *sheets)
 {
@@ -176,7 +193,7 @@ static void look_at_sheets(struct tw_look *look, enum tw_finding_kind kind,
 		if (!is_long(look, leaf) || !is_sheet(leaf, sheets) ||
 		    tw_in_optimizer(look, leaf->node))
 			continue;
-		ns = tw_target_ns(look, leaf->work->flops, leaf->work->bytes, leaf->work->spec);
+		ns = target_ns(look, kind, leaf);
 		if (ns > 0 && is_slow(leaf, ns))
 			claim(look, kind, leaf, ns);
 	}
@@ -196,7 +213,7 @@ LOOK(convolution, "CONV")
 LOOK(elementwise, "UnaryElementwise", "BinaryElementwise", "elementwise")
 LOOK(reduction, "Reduce", "Softmax", "Normalization", "RMSNorm", "CrossEntropy")
 LOOK(other, "GroupedGEMM", "MoE_fused", "MoE_unfused", "MoE_aux", "SSM", "RoPE", "FusedRoPE",
-     "GroupQuant", "mHC", "Embedding", "Triton", "")
+     "GroupQuant", "mHC", "Embedding", "")
 
 const struct tw_kind tw_kind_low_efficiency_gemm = { .look = look_at_gemms };
 const struct tw_kind tw_kind_misaligned_gemm = { .look = look_at_misaligned };

@@ -1,13 +1,14 @@
 /* Four or more of one small product next to each other.  Without: one batched call at the target. */
 #include "diagnose/kinds.h"
 
-#include <math.h>
+#include "data/limits.h"
 
-enum { LEAST = 4, SMALL_NS = 20000, TOGETHER_NS = 100000, LEAST_KERNEL_NS = 2000 };
+#include <math.h>
 
 static bool is_small(const struct tw_look *look, const struct tw_leaf *leaf, struct tw_gemm *g)
 {
-	return !leaf->taken && leaf->gpu_ns <= SMALL_NS && tw_gemm_of(look, leaf, g);
+	return !leaf->taken && leaf->gpu_ns <= TW_LIMIT_SMALL_GEMM_US * 1000 &&
+	       tw_gemm_of(look, leaf, g);
 }
 
 static bool is_same(const struct tw_gemm *a, const struct tw_gemm *b)
@@ -20,13 +21,14 @@ static void end_run(struct tw_look *look, struct tw_leaf *first, uint32_t count,
 {
 	double b = g->b * count, ns;
 
-	if (count < LEAST)
+	if (count < TW_LIMIT_SMALL_GEMMS_LEAST)
 		return;
 	ns = tw_target_ns(look, 2 * b * g->m * g->n * g->k,
 			  g->element_bytes * b * (g->m * g->k + g->k * g->n + g->m * g->n),
 			  first->work->spec);
 	if (!isnan(ns))
-		tw_claim_fusion(look, TW_KIND_small_gemms, first, count, fmax(LEAST_KERNEL_NS, ns));
+		tw_claim_fusion(look, TW_KIND_small_gemms, first, count,
+				fmax(TW_LIMIT_KERNEL_LEAST_NS, ns));
 }
 
 static void look_at_thread(struct tw_look *look, const struct tw_leaves *l)
@@ -40,7 +42,7 @@ static void look_at_thread(struct tw_look *look, const struct tw_leaves *l)
 		if (count &&
 		    (!small || !is_same(&run, &g) ||
 		     tw_look_start(look, l->at[i].node) - tw_look_end(look, l->at[i - 1].node) >
-			     TOGETHER_NS)) {
+			     TW_LIMIT_SMALL_GEMMS_TOGETHER_US * 1000)) {
 			end_run(look, &l->at[begin], count, &run);
 			count = 0;
 		}

@@ -5,15 +5,16 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "analysis/groups.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* Less is chance. */
-#define COMPUTES_LONGER 1.002
-#define HOST_LONGER 1.1
-#define HOST_LEAST_NS 1000000
+/* As many functions, those with most time of their own, are held against the other rank's. */
+#define MOST_FUNCTIONS 50
 
 struct total {
 	uint32_t rank;
@@ -142,27 +143,28 @@ static uint64_t compute_as_next(struct tw_diagnosis *d, struct tw_scenario *s,
 
 static bool is_longer(const struct total *a, const struct total *b)
 {
-	return (double)a->ns >= COMPUTES_LONGER * (double)b->ns;
+	return (double)a->ns * 1000 >= TW_LIMIT_STRAGGLER_COMPUTING_PERMILLE * (double)b->ns;
 }
 
 /* Two that are nearly equal, and both longer than the others: what both together gain. */
 static void add_second(struct tw_diagnosis *d, const struct total *order, struct tw_finding *f)
 {
 	struct tw_scenario both;
-	double gain, percent;
+	struct tw_gain gain;
 
 	if (d->rank_count < 3 || !is_longer(&order[1], &order[2]) ||
 	    order[0].ns - order[1].ns >= order[1].ns - order[2].ns)
 		return;
 	tw_scenario_init(&both, d->path, d->allocator);
 	compute_as_next(d, &both, order, 2);
-	if (!tw_gain_of(d, &both, false, &gain, &percent)) {
+	if (!tw_gain_of(d, &both, false, &gain)) {
 		tw_set_ranks(f, d, (const uint32_t[]){ order[0].rank, order[1].rank }, 2);
 		tw_evidence(f,
 			    "; rank %lld is nearly as late: both as rank %lld gain %.3f ms of a "
 			    "step (%.2f %%) together",
 			    (long long)d->path->ranks[order[1].rank].rank,
-			    (long long)d->path->ranks[order[2].rank].rank, gain / 1e6, percent);
+			    (long long)d->path->ranks[order[2].rank].rank, gain.ns / 1e6,
+			    gain.percent);
 	}
 	tw_scenario_release(&both);
 }
@@ -317,6 +319,30 @@ static void fetch_as(struct tw_diagnosis *d, struct tw_scenario *s, const struct
 	TW_LIST_FREE(&other.list, d->allocator);
 }
 
+/* The function of the program that takes so much longer than on the other rank; "": none. */
+static const char *slow_function(const struct tw_diagnosis *d, uint32_t rank, uint32_t as)
+{
+	const struct tw_claims *own = &d->claims[rank], *other = &d->claims[as];
+	const char *found = "";
+	int64_t most = TW_LIMIT_STRAGGLER_HOST_LEAST_US * 1000;
+	size_t i, k;
+
+	for (i = 0; i < own->functions.count && i < MOST_FUNCTIONS; i++) {
+		const char *name = tw_pool_text(&own->texts, own->functions.at[i].text, NULL);
+		int64_t excess = own->functions.at[i].self_ns;
+
+		for (k = 0; k < other->functions.count; k++)
+			if (!strcmp(name,
+				    tw_pool_text(&other->texts, other->functions.at[k].text, NULL)))
+				excess -= other->functions.at[k].self_ns;
+		if (excess > most) {
+			most = excess;
+			found = name;
+		}
+	}
+	return found;
+}
+
 static void cut_batches(struct tw_scenario *s, const struct tw_path_rank *r)
 {
 	uint32_t p, cause;
@@ -328,6 +354,12 @@ static void cut_batches(struct tw_scenario *s, const struct tw_path_rank *r)
 				tw_scenario_cut(s, p, cause);
 }
 
+static bool is_longer_host(const struct total *a, const struct total *b)
+{
+	return (double)a->ns * 100 >= TW_LIMIT_STRAGGLER_HOST_PERCENT * (double)b->ns +
+					      TW_LIMIT_STRAGGLER_HOST_LEAST_US * 1e5;
+}
+
 static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
 {
 	struct total *order;
@@ -336,7 +368,7 @@ static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 	if (!have_collectives(d))
 		return false;
 	order = totals_of(d, host_ns);
-	if (order && (double)order[0].ns >= HOST_LONGER * (double)order[1].ns + HOST_LEAST_NS) {
+	if (order && is_longer_host(&order[0], &order[1])) {
 		const struct tw_path_rank *r = &d->path->ranks[order[0].rank];
 		const struct tw_path_rank *as = &d->path->ranks[order[1].rank];
 
@@ -351,6 +383,8 @@ static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 			    (double)order[0].ns / 1e6, (long long)as->rank,
 			    (double)order[1].ns / 1e6);
 		tw_add_place(f, "rank %lld", (long long)r->rank);
+		if (*slow_function(d, order[0].rank, order[1].rank))
+			tw_add_place(f, "%.150s", slow_function(d, order[0].rank, order[1].rank));
 		tw_places_of(f, d, order[0].rank, TW_KIND_data_loading);
 		found = f->changed;
 	}
@@ -358,5 +392,5 @@ static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 	return found;
 }
 
-const struct tw_kind tw_kind_straggler_compute = { .change = set_computing };
-const struct tw_kind tw_kind_straggler_host = { .change = set_host };
+const struct tw_kind tw_kind_straggler_compute = { .change = set_computing, .of_rank = true };
+const struct tw_kind tw_kind_straggler_host = { .change = set_host, .of_rank = true };

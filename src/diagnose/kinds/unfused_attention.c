@@ -5,13 +5,13 @@
  */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define KIND TW_KIND_unfused_attention
-/* Source: FlashAttention-2 (Dao 2023): 5 products backward for 2 forward. */
-#define BACKWARD_TIMES 2.5
 
 static bool is_product(const struct tw_look *look, const struct tw_leaf *leaf, struct tw_gemm *gemm)
 {
@@ -46,87 +46,28 @@ static uint32_t length_at(const struct tw_look *look, const struct tw_leaf *at, 
 		       0;
 }
 
-/* Nodes of the backward graph for the operators of a part, each once. */
-struct nodes {
-	uint32_t at[64], count;
-};
-
-static void add_backward(const struct tw_look *look, const struct tw_leaf *leaf, struct nodes *out)
-{
-	const struct tw_modelled *m = look->modelled;
-	uint32_t node = leaf->node, i;
-	uint64_t first = 0, end = 0;
-
-	/* The nearest operation around it with a pair: views and products may nest. */
-	for (; node != TW_NONE && first == end; node = look->d->host.parent[node])
-		tw_pairs_under(m, node, &first, &end);
-	for (; first < end; first++) {
-		uint32_t back = look->d->autograd.pairs[m->by_forward[first]].backward;
-
-		for (i = 0; i < out->count && out->at[i] != back; i++)
-			;
-		if (i == out->count && i < 64)
-			out->at[out->count++] = back;
-	}
-}
-
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The kernels of the backward nodes become one; the host calls only the first. */
-static void fuse_backward(struct tw_look *look, struct nodes *nodes, double ns)
-{
-	bool first = true;
-	uint32_t i;
-
-	qsort(nodes->at, nodes->count, sizeof(nodes->at[0]), by_number);
-	for (i = 0; i < nodes->count; i++) {
-		uint32_t node = nodes->at[i];
-		uint64_t n, k;
-		const uint32_t *gpu = tw_gpu_under(look->modelled, node, &n);
-
-		if (!n)
-			continue;
-		for (k = 0; k < n; k++) {
-			if (look->leaf_of[gpu[k]] != TW_NONE)
-				look->leaves[look->leaf_of[gpu[k]]].taken = true;
-			if (!first || k)
-				tw_claim_remove(look, KIND, gpu[k]);
-			else
-				tw_claim_duration(look, KIND, gpu[k], ns);
-		}
-		if (!first)
-			tw_claim_host(look, KIND, tw_look_track(look, node),
-				      tw_look_start(look, node), tw_look_end(look, node), 0);
-		first = false;
-	}
-}
-
 static void look_at_thread(struct tw_look *look, const struct tw_leaves *leaves)
 {
-	uint32_t i = 0, k, n;
+	uint32_t i = 0, n;
 
 	while (i < leaves->count && !look->failed) {
-		struct tw_gemm g;
-		struct nodes backward = { .count = 0 };
-		double bytes, ns;
+		struct tw_gemm g = { 0 };
+		double backward_ns;
+		double flops, bytes, ns;
 		const char *spec = leaves->at[i].work ? leaves->at[i].work->spec : "";
 
 		n = length_at(look, &leaves->at[i], leaves->count - i, &g);
 		bytes = g.element_bytes * g.b * 2 * (g.m * g.k + g.n * g.k);
-		ns = n ? tw_target_ns(look, 4 * g.b * g.m * g.n * g.k, bytes, spec) : NAN;
+		flops = 4 * g.b * g.m * g.n * g.k;
+		ns = n ? tw_attention_ns(look, flops, bytes, spec, false) : NAN;
 		if (isnan(ns)) {
 			i++;
 			continue;
 		}
-		for (k = 0; k < n; k++)
-			add_backward(look, &leaves->at[i + k], &backward);
 		tw_claim_fusion(look, KIND, &leaves->at[i], n, ns);
-		fuse_backward(look, &backward, BACKWARD_TIMES * ns);
+		backward_ns = tw_attention_ns(look, TW_LIMIT_ATTENTION_BACKWARD_TIMES * flops,
+					      2 * bytes, spec, true);
+		tw_claim_backward_fusion(look, KIND, &leaves->at[i], n, backward_ns);
 		i += n;
 	}
 }

@@ -1,0 +1,1 @@
+"""Made runs of PyTorch-like programs whose faults are known: see ../runs.py."""
