@@ -59,7 +59,7 @@ static void sort_edges(struct tw_rank_build *b, struct tw_path_part *part)
 static void reserve_points(struct tw_rank_build *b)
 {
 	size_t n = 2 * (size_t)b->rank->gpu_count;
-	size_t most = n + 2 * (size_t)b->d->host.count + 1;
+	size_t most = n + 2 * (size_t)b->d->host.count + 64;
 
 	b->points.at = tw_alloc(b->allocator, most * sizeof(*b->points.at));
 	b->edges.at = tw_alloc(b->scratch, 2 * most * sizeof(*b->edges.at));
