@@ -915,37 +915,6 @@ static void test_unknown_category(void **state)
 	assert_non_null(strstr(findings, "GEMM operations account for"));
 }
 
-/* 101 calls of which two are in each chain: 51 of 30.5 µs, of which 18 are saved. */
-static void test_chains_of_elementwise_operations(void **state)
-{
-	const struct tw_json_value *b;
-
-	write_ops("elementwise",
-		  "aten::mul,,,7,101,0.25,vector_fp32,MEMORY_BOUND,0.05,0,900,0,90000,"
-		  "90000,1,,,True\n");
-	write_tree("elementwise", SIBLING("aten::mul", "elementwise"));
-	analyse("elementwise");
-	assert_int_equal(tw_json_get(metrics, "bottlenecks")->count, 1);
-	b = item("bottlenecks", 0);
-	assert_true(bottleneck_says("chain"));
-	assert_string_equal(path_text(b, "kind"), "fusion_chain");
-	assert_string_equal(path_text(b, "title"),
-			    "Fusion chain of 3 operations under Attention_0");
-	assert_int_equal(tw_json_get(b, "members")->count, 3);
-	assert_near(number_of(b, "count"), 51);
-	assert_near(number_of(b, "time_ms"), 1.556);
-	assert_near(number_of(b, "saved_ms"), 0.918);
-	assert_near(number_of(b, "percent_of_total"), 0.46);
-	assert_near(number_of(tw_json_get(b, "evidence"), "chain_count"), 3);
-	assert_near(number_of(tw_json_get(b, "evidence"), "chain_us"), 30.5);
-	/* A tenth of it is exposed. */
-	write_ops("elementwise",
-		  "aten::mul,,,7,101,0.25,vector_fp32,MEMORY_BOUND,0.05,0,900,0,90000,"
-		  "9000,1,,,True\n");
-	analyse("elementwise");
-	assert_near(number_of(item("bottlenecks", 0), "saved_ms"), 0.156);
-}
-
 /* Two of a name under one caller: the one that is marked counts. */
 static void test_the_operation_itself_among_its_neighbours(void **state)
 {
@@ -1049,7 +1018,6 @@ int main(void)
 		IN_DIRECTORY(test_attention_in_pieces),
 		IN_DIRECTORY(test_what_is_no_attention),
 		IN_DIRECTORY(test_norm_in_pieces),
-		IN_DIRECTORY(test_chains_of_elementwise_operations),
 		IN_DIRECTORY(test_the_operation_itself_among_its_neighbours),
 		IN_DIRECTORY(test_rules_of_attention),
 		IN_DIRECTORY(test_grouped_gemms),

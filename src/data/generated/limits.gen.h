@@ -129,9 +129,6 @@
 /* operations: number of top operators by time, whose bottlenecks are at least High */
 #define TW_LIMIT_TOP_OPERATIONS 10
 
-/* findings above Low: with fewer, operators with headroom are added up to this number */
-#define TW_LIMIT_FINDINGS_FEWEST 3
-
 /* times: larger values are shown as "over" this */
 #define TW_LIMIT_TOLD_SPEEDUP_MOST 10
 
