@@ -91,14 +91,16 @@ static void set_remedy(struct trawl_table *table, size_t row, const struct tw_di
 {
 	const struct tw_finding_words *words = &tw_finding_words[f->kind];
 	const char *remedy = d->claims[0].trains ? words->training : words->inference;
+	const char *assumes = f->assumes ? f->assumes : words->assumes;
 	char text[1000];
 
+	remedy = f->remedy ? f->remedy : remedy;
 	if (!strcmp(remedy, "-"))
 		return;
 	snprintf(text, sizeof(text), "%s%s%s%s%s%s", remedy,
-		 strcmp(words->assumes, "-") ? " (the gain assumes: " : "",
-		 strcmp(words->assumes, "-") ? words->assumes : "", *f->variant ? "; " : "",
-		 f->variant, strcmp(words->assumes, "-") ? ")" : "");
+		 strcmp(assumes, "-") ? " (the gain assumes: " : "",
+		 strcmp(assumes, "-") ? assumes : "", *f->variant ? "; " : "", f->variant,
+		 strcmp(assumes, "-") ? ")" : "");
 	tw_table_set_str(table, row, REMEDY, text);
 }
 
