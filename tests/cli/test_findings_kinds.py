@@ -1082,7 +1082,7 @@ class Waits(Findings):
         found = self.find(r)
         # The item: 1 us, the copy's call 5 + 2 + 2 us, the other 2 us, 1 us. What is around it in the operator stays.
         self.assertGain(found, "host_sync", 13 * US)
-        self.assertTrue(found["host_sync"]["evidence"].startswith(f"{STEPS} places"))
+        self.assertTrue(found["host_sync"]["evidence"].startswith(f"{STEPS} occurrences"))
 
 
 class Pauses(Findings):
