@@ -803,6 +803,37 @@ static void analyse_one(const char *category, const char *name, const char *type
 	analyse(category);
 }
 
+/* Whether padding is seen in attention of these operands, the fourth or fifth of which may be a mask. */
+static bool shows_padding(const char *name, const char *dims)
+{
+	char row[512];
+
+	snprintf(row, sizeof(row),
+		 "%s,\"%s\",,7,4,300,matrix_bf16,COMPUTE_BOUND,1,100,5000,0,20000,20000,10,,"
+		 "\"{'N_Q': 1000, 'N_KV': 1000}\",True\n",
+		 name, dims);
+	write_ops("sdpa_fwd", row);
+	analyse("sdpa_fwd");
+	return bottleneck_says("padding");
+}
+
+static void test_masks_of_attention(void **state)
+{
+	static const char four[] =
+		"((8, 16, 512, 64), (8, 16, 512, 64), (8, 16, 512, 64), (512, 512))";
+	static const char none[] = "((8, 16, 512, 64), (8, 16, 512, 64), (8, 16, 512, 64), ())";
+	static const char gradient[] = "((8, 16, 512, 64), (8, 16, 512, 64), (8, 16, 512, 64), "
+				       "(8, 16, 512, 64), (512, 512))";
+
+	assert_true(shows_padding("aten::scaled_dot_product_attention", four));
+	assert_false(shows_padding("aten::scaled_dot_product_attention", none));
+	/* Of a backward pass the first is the gradient; flash attention takes no mask. */
+	assert_true(
+		shows_padding("aten::_scaled_dot_product_efficient_attention_backward", gradient));
+	assert_false(shows_padding("aten::_scaled_dot_product_efficient_attention_backward", four));
+	assert_false(shows_padding("aten::_scaled_dot_product_flash_attention_backward", gradient));
+}
+
 static void test_rules_of_attention(void **state)
 {
 	const struct tw_json_value *kind;
@@ -1020,6 +1051,7 @@ int main(void)
 		IN_DIRECTORY(test_norm_in_pieces),
 		IN_DIRECTORY(test_the_operation_itself_among_its_neighbours),
 		IN_DIRECTORY(test_rules_of_attention),
+		IN_DIRECTORY(test_masks_of_attention),
 		IN_DIRECTORY(test_grouped_gemms),
 		IN_DIRECTORY(test_rules_of_other_families),
 		IN_DIRECTORY(test_unknown_category),
