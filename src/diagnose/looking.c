@@ -1,6 +1,8 @@
 /* Looking at one rank: all rules, and what rules over ranks will ask. */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "base/alloc.h"
 #include "base/scope.h"
 #include "model/call.h"
@@ -271,6 +273,54 @@ static void find_warmup(struct tw_look *look)
 		look->claims->warm_ns = first;
 }
 
+/* By GPU event how long nothing had run before it; in order of start. */
+static void list_gaps(const struct tw_look *look, int64_t *gap_ns)
+{
+	int64_t end = INT64_MAX;
+	uint32_t g;
+
+	for (g = 0; g < look->part->rank.gpu_count; g++) {
+		int64_t start = look->part->points[2 * g].time_ns;
+		int64_t own = look->part->points[2 * g + 1].time_ns;
+
+		gap_ns[g] = start > end ? start - end : 0;
+		end = g && end > own ? end : own;
+	}
+}
+
+/*
+ * Without steps: calls that are the first to launch their kernel and take long while the GPU is idle, for
+ * they load its code.
+ */
+static void find_first_uses(struct tw_look *look)
+{
+	const struct tw_host *host = &look->d->host;
+	size_t names = (size_t)look->trace->texts.count + 1;
+	uint8_t *seen = tw_alloc_array(look->scratch, names, sizeof(*seen));
+	int64_t *gap_ns = tw_alloc_array(look->scratch, (size_t)look->part->rank.gpu_count + 1,
+					 sizeof(*gap_ns));
+	uint64_t i, count;
+
+	look->failed |= !seen || !gap_ns;
+	if (look->failed)
+		return;
+	memset(seen, 0, names);
+	list_gaps(look, gap_ns);
+	for (i = 0; i < host->call_count; i++) {
+		uint32_t node = host->call[i], name;
+		const uint32_t *launched = tw_gpu_under(look->modelled, node, &count);
+		int64_t ns = tw_look_end(look, node) - tw_look_start(look, node);
+
+		if (!count)
+			continue;
+		name = look->trace->events.name[look->d->gpu.event[launched[0]]];
+		if (!seen[name] && ns > TW_LIMIT_FIRST_USE_US * 1000)
+			look->claims->warm_ns += ns < gap_ns[launched[0]] ? ns :
+									    gap_ns[launched[0]];
+		seen[name] = 1;
+	}
+}
+
 static void run_rules(struct tw_look *look)
 {
 	size_t i;
@@ -282,6 +332,8 @@ static void run_rules(struct tw_look *look)
 	tw_collective_sizes(look);
 	tw_idle_by_cause(look);
 	find_warmup(look);
+	if (!look->part->rank.step_count)
+		find_first_uses(look);
 	list_functions(look);
 	for (i = 0; i < TW_FINDING_KINDS && !look->failed; i++)
 		if (tw_kind_list[i]->look)

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from made_runs import (AHEAD, BF16, GAP, MEMORY, MS, STEPS, US, Findings, Rank, meet, ranks_of, steps)
+from made_runs import (AHEAD, BF16, GAP, LAUNCH, MEMORY, MS, STEPS, US, Findings, Rank, meet, ranks_of, steps)
 
 LONG = [2048, 4096]
 
@@ -37,6 +37,27 @@ class Told(Findings):
     def test_nothing_found(self):  # EDGE_OF(TW_LIMIT_FINDING_TOLD_PERCENT)
         self.assertIn("nothing_found", self.find(layout(4 * US, 494 * US)))
         self.assertNone(self.find(layout(4 * US + 10, 494 * US)), "nothing_found")
+
+    def first_use(self, call, dur, name="second"):
+        """A kernel of 10 us, then a call that launches one at its end: call - 11 us idle of a window of call - 1 us
+        and that kernel."""
+        r = Rank()
+        r.launch("first", 10 * US)
+        begin = r.now
+        r.call("cudaLaunchKernel", call)
+        r.work("kernel", name, dur, 7, begin + call - LAUNCH, r.correlation)
+        return self.find(r)
+
+    def test_first_use(self):  # EDGE_OF(TW_LIMIT_FIRST_USE_US)
+        self.assertIn("warmup_in_recording", self.first_use(MS + 1, MS))
+        self.assertNone(self.first_use(MS, MS), "warmup_in_recording")
+        # The same kernel was there before.
+        self.assertNone(self.first_use(MS + 1, MS, "first"), "warmup_in_recording")
+
+    def test_warmup_without_steps(self):  # EDGE_OF(TW_LIMIT_WARMUP_PERCENT)
+        # 1.989 ms of 39.78 ms.
+        self.assertIn("1.989 ms idle", self.first_use(2 * MS, 37781 * US - 1000)["warmup_in_recording"]["evidence"])
+        self.assertNone(self.first_use(2 * MS, 37781 * US + 1000), "warmup_in_recording")
 
     def idle(self, dur):
         """A kernel of 9 ms, a call of 11 ms, a kernel: 2.004 ms idle of a window of 11.004 ms and that kernel."""

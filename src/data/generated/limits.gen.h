@@ -330,6 +330,12 @@
 /* times the microbatches: what the remedy of a pipeline's bubble has */
 #define TW_LIMIT_MICROBATCHES_TIMES 4
 
+/* µs: a first launch of a kernel that takes no longer loads no code worth telling */
+#define TW_LIMIT_FIRST_USE_US 1000
+
+/* % of the window: without steps, with less time in first launches no warm-up is told */
+#define TW_LIMIT_WARMUP_PERCENT 5
+
 /* times the other steps: a first step that takes longer warms up */
 #define TW_LIMIT_WARMUP_TIMES 1.5
 

@@ -40,6 +40,19 @@ static bool step_times(const struct tw_diagnosis *d, int64_t *end)
 	return true;
 }
 
+/* Without steps: how much of the window the first launches of kernels took. */
+static bool first_uses_take_long(struct tw_diagnosis *d, struct tw_finding *f)
+{
+	int64_t longest = 0;
+	uint32_t i;
+
+	for (i = 0; i < d->rank_count; i++)
+		longest = d->claims[i].warm_ns > longest ? d->claims[i].warm_ns : longest;
+	tw_evidence(f, "%.3f ms idle while first launches of kernels load their code",
+		    (double)longest / 1e6);
+	return (double)longest * 100 > TW_LIMIT_WARMUP_PERCENT * (double)d->window_ns;
+}
+
 static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 {
 	size_t bytes = ((size_t)d->steps + 1) * sizeof(int64_t);
@@ -47,6 +60,8 @@ static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 	bool found = false;
 	uint32_t i, k;
 
+	if (!d->steps)
+		return first_uses_take_long(d, f);
 	if (d->steps < 3)
 		return false;
 	end = tw_alloc_array(d->allocator, bytes, 1);
