@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/scope.h"
+#include "base/search.h"
 #include "model/call.h"
 
 #include <stdlib.h>
@@ -88,25 +89,46 @@ static void try_site(struct tw_look *look, struct wanted *w, uint64_t frame, int
 	w->spot->site = tw_claim_text(look, text->ptr, text->len);
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->spot < y->spot ? -1 : x->spot > y->spot;
+}
+
+/* Those of a track that begin in a frame. */
+static void try_frame(struct tw_look *look, struct sites *s, uint64_t frame)
+{
+	const struct tw_events *e = &look->trace->events;
+	int64_t start = e->start_ns[frame], end = start + e->dur_ns[frame];
+	uint32_t track = e->track[frame];
+	size_t k = TW_LOWER_BOUND(at, 0, s->count,
+				  s->at[at].track < track ||
+					  (s->at[at].track == track && s->at[at].start_ns < start));
+
+	for (; k < s->count && s->at[k].track == track && s->at[k].start_ns <= end; k++)
+		try_site(look, &s->at[k], frame, start, end);
+}
+
 static void find_sites(struct tw_look *look)
 {
 	const struct tw_events *e = &look->trace->events;
 	struct sites *s = tw_alloc_array(look->scratch, 1, sizeof(*s));
 	uint64_t i;
-	size_t k;
 
 	look->failed |= !s;
 	if (!s)
 		return;
 	list_wanted(look, s);
-	for (i = 0; i < e->count && s->count; i++) {
-		if (e->phase[i] != 'X' || tw_class(look->trace, i) != TRAWL_CLASS_PYTHON)
-			continue;
-		for (k = 0; k < s->count; k++)
-			if (s->at[k].track == e->track[i])
-				try_site(look, &s->at[k], i, e->start_ns[i],
-					 e->start_ns[i] + e->dur_ns[i]);
-	}
+	if (s->count)
+		qsort(s->at, s->count, sizeof(s->at[0]), by_start);
+	for (i = 0; i < e->count && s->count; i++)
+		if (e->phase[i] == 'X' && tw_class(look->trace, i) == TRAWL_CLASS_PYTHON)
+			try_frame(look, s, i);
 }
 
 /* ---- what rules over ranks ask for */
