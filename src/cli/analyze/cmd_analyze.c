@@ -115,7 +115,8 @@ static const char *path_of(const struct trawl_job *job, int64_t rank)
 
 /* What limits the job, and the analysis of the rank that does. */
 static int analyse_limiting_rank(struct analyze_command *c, const struct trawl_job *job,
-				 const struct trawl_diagnosis *diagnosis)
+				 const struct trawl_diagnosis *diagnosis,
+				 const struct trawl_job_report *report)
 {
 	struct cli_reporting *r = &c->analysing.reporting;
 	int64_t rank = trawl_diagnosis_limiting_rank(diagnosis);
@@ -126,27 +127,43 @@ static int analyse_limiting_rank(struct analyze_command *c, const struct trawl_j
 		cli_message("%zu ranks: findings are of all of them, the rest is of rank %lld (%s)",
 			    trawl_job_ranks(job), (long long)rank, r->path);
 	c->analysing.diagnosis = diagnosis;
+	c->analysing.job = job;
+	c->analysing.job_report = report;
 	return analyse_here(&c->analysing);
+}
+
+/* Findings, and what the ranks did, of all of them. */
+static int diagnose_job(struct analyze_command *c, struct trawl_job *job)
+{
+	const struct trawl_job_report_options o = { .align = TRAWL_ALIGN_AUTO,
+						    .collectives = true,
+						    .threads = c->ranks.common->threads };
+	struct trawl_diagnosis *diagnosis = NULL;
+	struct trawl_job_report *report = NULL;
+	struct trawl_error err;
+	int status;
+
+	if (trawl_diagnose_job(&diagnosis, job, o.threads, &err) ||
+	    trawl_job_report_new(&report, job, &o, &err))
+		status = cli_fail(&err);
+	else
+		status = analyse_limiting_rank(c, job, diagnosis, report);
+	trawl_job_report_free(report);
+	trawl_diagnosis_free(diagnosis);
+	return status;
 }
 
 static int analyse_job(struct analyze_command *c, const char *const *arguments, size_t count)
 {
-	const struct cli_common *common = &c->analysing.reporting.common;
-	struct trawl_diagnosis *diagnosis = NULL;
 	struct trawl_job *job = NULL;
-	struct trawl_error err;
 	int status, loaded;
 
-	c->ranks.common = common;
+	c->ranks.common = &c->analysing.reporting.common;
 	c->ranks.options.collectives_only = c->ranks.options.findings = true;
 	loaded = cli_load_job(&job, &c->ranks, arguments, count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;
-	if (trawl_diagnose_job(&diagnosis, job, common->threads, &err))
-		status = cli_fail(&err);
-	else
-		status = analyse_limiting_rank(c, job, diagnosis);
-	trawl_diagnosis_free(diagnosis);
+	status = diagnose_job(c, job);
 	trawl_job_free(job);
 	return status == CLI_DONE ? loaded : status;
 }

@@ -123,6 +123,8 @@ static void add_sides(const struct tw_compare_page *page, struct tw_str *out)
 {
 	size_t i;
 
+	if (!page->side_count)
+		return;
 	tw_str_addf(out, "<h2>%s Information</h2>\n<div class=\"scroll\">\n<table>\n",
 		    what_of(page));
 	tw_str_addf(out,
@@ -345,6 +347,18 @@ static void add_part_head(const struct tw_page_table *t, size_t number, struct t
 	add_lines(t->lines, t->line_count, out);
 }
 
+/* Its title is in it, and so is what a reader of the screen says. */
+static void add_chart(const struct tw_page_table *t, struct tw_str *out)
+{
+	if (!t->chart || !t->chart->len)
+		return;
+	add(out, "<figure class=\"chart\"><img alt=\"Chart: ");
+	add_text(out, t->heading);
+	add(out, "\" src=\"data:image/svg+xml;base64,");
+	tw_add_base64(out, (const unsigned char *)t->chart->ptr, t->chart->len);
+	add(out, "\"></figure>\n");
+}
+
 static void add_table(const struct tw_page_table *t, size_t number, struct tw_str *out)
 {
 	size_t rows = trawl_table_rows(t->table), kept = rows - t->folded;
@@ -359,6 +373,7 @@ static void add_table(const struct tw_page_table *t, size_t number, struct tw_st
 		add_text(out, t->text);
 		add(out, "</p>\n");
 	}
+	add_chart(t, out);
 	if (kept)
 		add_grid(t, number, 0, kept, out);
 	else if (rows)

@@ -1,0 +1,326 @@
+#include "cli/ranks/ranks_page.h"
+
+#include "cli/ranks/ranks.h"
+#include "render/charts/bar_chart.h"
+#include "render/charts/category_chart.h"
+#include "table/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define BUS_BANDWIDTH "bus bw (GB/s)_median"
+
+/* ---- tables */
+
+static const char *const timeline_columns[] = {
+	"rank",
+	TW_COL_COMPUTATION_TIME_MS,
+	TW_COL_EXPOSED_COMM_TIME_MS,
+	TW_COL_EXPOSED_MEMCPY_TIME_MS,
+	TW_COL_IDLE_TIME_MS,
+	TW_COL_TOTAL_TIME_MS,
+	TW_COL_BUSY_TIME_MS,
+};
+static const char *const waits_columns[] = {
+	"rank",
+	TW_COL_OWN_WAIT_US,
+	TW_COL_CAUSED_WAIT_US,
+	TW_COL_CAUSED_WAIT_PERCENT,
+	TW_COL_PASSED_ON_US,
+	TW_COL_TIMES_LAST,
+	"collectives",
+	TW_COL_COMPUTING_US,
+	TW_COL_MEDIAN_COMPUTING_US,
+	"node_id",
+	"host",
+};
+static const char *const kinds_columns[] = {
+	TW_COL_COLLECTIVE_NAME,
+	"dtype",
+	TW_COL_IN_MSG_NELEMS,
+	TW_COL_FULL_MSG_SIZE_MB,
+	"Group size",
+	"count",
+	TW_COL_TOTAL_RANK_TIME_MS,
+	TW_COL_TOTAL_WAIT_TIME_MS,
+	TW_COL_WAITING_PERCENT,
+	BUS_BANDWIDTH,
+	"bus bw (GB/s)_min",
+	"bus bw (GB/s)_max",
+	"comm_latency_median",
+	"skew in start time_max",
+};
+static const char *const pairs_columns[] = {
+	TW_COL_WAITING_RANK,	TW_COL_LATE_RANK,  "times",	     TW_COL_TOTAL_WAIT_US,
+	TW_COL_LARGEST_WAIT_US, TW_COL_LARGEST_IN, TW_COL_NODE_SPAN,
+};
+static const char *const mismatch_columns[] = {
+	TW_COL_COLLECTIVE_NAME,
+	"problem",
+	"count",
+	"ranks",
+	TW_COL_RANKS_MISSING,
+	TW_COL_WHAT_DIFFERS,
+	TW_COL_COLLECTIVE_ID,
+};
+static const char *const ranks_columns[] = {
+	"rank",	   "state",	 "file",      "rank from",  "device name", "host",
+	"node_id", "first step", "last step", "GPU events", "remark",
+};
+
+#define PART(heading, text, columns)                   \
+	{                                              \
+		heading, text, columns, COUNT(columns) \
+	}
+
+static const struct cli_page_part timeline = PART(
+	"GPU Time by Rank",
+	"Computing, exposed communication, exposed copies and idle time of a rank add up to its "
+	"total, the time from its first start to its last end of GPU work.",
+	timeline_columns);
+static const struct cli_page_part waits = PART(
+	"Waits by Rank",
+	"Own wait: for ranks that start a collective later. Wait caused: of the other ranks, by "
+	"starting last. Of collectives that were matched over the ranks, on their aligned clocks.",
+	waits_columns);
+static const struct cli_page_part kinds = PART(
+	"Collectives",
+	"By name, type and size; bus bandwidth is that of the transfer, without waiting, and is "
+	"known where sizes are recorded.",
+	kinds_columns);
+static const struct cli_page_part pairs = PART("Waits by Rank Pair", NULL, pairs_columns);
+static const struct cli_page_part mismatches =
+	PART("Collective Mismatches", NULL, mismatch_columns);
+static const struct cli_page_part ranks = PART("Ranks", NULL, ranks_columns);
+
+/* ---- charts */
+
+/* A column as a part of bars. */
+struct drawn {
+	const char *header;
+	double factor; /* from the unit of the column to that of the chart */
+	const char *name, *colour;
+};
+
+struct rows {
+	struct tw_bar_row *at;
+	size_t count, known; /* drawn, of those that have a number */
+};
+
+/* A row of the table, and by what the most are chosen. */
+struct choice {
+	size_t row;
+	double weight;
+};
+
+static int compare_weights(const void *a, const void *b)
+{
+	const struct choice *p = a, *q = b;
+
+	if (p->weight != q->weight)
+		return p->weight > q->weight ? -1 : 1;
+	return p->row < q->row ? -1 : p->row > q->row;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct choice *p = a, *q = b;
+
+	return p->row < q->row ? -1 : p->row > q->row;
+}
+
+static double number_of(const struct trawl_table *table, size_t row, const struct drawn *d)
+{
+	return d->factor * tw_table_number(table, row, trawl_table_find_column(table, d->header));
+}
+
+/* The rows that have a number; how many. */
+static size_t find_known(struct choice *list, const struct trawl_table *table,
+			 const struct drawn *parts, size_t part_count)
+{
+	size_t count = 0, r, i;
+
+	for (r = 0; r < trawl_table_rows(table); r++) {
+		bool known = false;
+
+		list[count] = (struct choice){ r, 0 };
+		for (i = 0; i < part_count; i++) {
+			double value = number_of(table, r, &parts[i]);
+
+			known |= !isnan(value);
+			list[count].weight += fmax(0, value);
+		}
+		count += known;
+	}
+	return count;
+}
+
+/* Those with the largest sum of their parts, in the order of the table; how many. */
+static size_t choose(struct choice *list, size_t known)
+{
+	if (known <= CLI_RANKS_DRAWN)
+		return known;
+	qsort(list, known, sizeof(*list), compare_weights);
+	qsort(list, CLI_RANKS_DRAWN, sizeof(*list), compare_rows);
+	return CLI_RANKS_DRAWN;
+}
+
+/* "rank 3"; of collectives "allreduce BFloat16 96 MB, n=24". */
+static const char *name_of(const struct trawl_table *table, size_t row)
+{
+	size_t size = trawl_table_find_column(table, TW_COL_FULL_MSG_SIZE_MB);
+	size_t dtype = trawl_table_find_column(table, "dtype");
+	struct tw_str text;
+	const char *kept;
+
+	if (trawl_table_find_column(table, TW_COL_COLLECTIVE_NAME) == trawl_table_columns(table))
+		return cli_text("rank %lld", (long long)tw_table_cell(table, row, "rank").integer);
+	tw_str_init(&text, trawl_allocator_default());
+	tw_table_add_text(&text, table, row,
+			  trawl_table_find_column(table, TW_COL_COLLECTIVE_NAME));
+	if (!tw_table_text_is(table, row, dtype, "Unknown")) {
+		tw_str_add_char(&text, ' ');
+		tw_table_add_text(&text, table, row, dtype);
+	}
+	if (trawl_table_cell(table, row, size).state == TRAWL_CELL_VALUE)
+		tw_str_addf(&text, " %.4g MB", tw_table_number(table, row, size));
+	tw_str_addf(&text, ", n=%lld", (long long)tw_table_cell(table, row, "count").integer);
+	kept = cli_text("%s", text.failed ? "" : text.ptr);
+	tw_str_release(&text);
+	return kept;
+}
+
+static struct rows rows_of(const struct trawl_table *table, const struct drawn *parts,
+			   size_t part_count)
+{
+	struct choice *list = cli_alloc(trawl_table_rows(table), sizeof(*list));
+	struct rows rows;
+	size_t i, k;
+
+	rows.known = find_known(list, table, parts, part_count);
+	rows.count = choose(list, rows.known);
+	rows.at = cli_alloc(rows.count, sizeof(*rows.at));
+	for (i = 0; i < rows.count; i++) {
+		rows.at[i].name = name_of(table, list[i].row);
+		for (k = 0; k < part_count; k++)
+			rows.at[i].values[k] = number_of(table, list[i].row, &parts[k]);
+	}
+	return rows;
+}
+
+/* "8 ranks", "32 of 256 ranks, those with the most", and what else is said of them. */
+static const char *sample(const struct rows *rows, const char *what, const char *rest)
+{
+	if (rows->known > rows->count)
+		return cli_text("%zu of %zu %ss, those with the most%s", rows->count, rows->known,
+				what, rest);
+	return cli_text("%zu %s%s%s", rows->known, what, rows->known == 1 ? "" : "s", rest);
+}
+
+/* `rest`: of the sample. */
+static void draw(const struct trawl_table *table, struct tw_bar_chart *c, const struct drawn *drawn,
+		 size_t count, const char *what, const char *rest, struct tw_str *out)
+{
+	struct rows rows = rows_of(table, drawn, count);
+	struct tw_bar_part parts[TW_BAR_CHART_PARTS];
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		parts[i] = (struct tw_bar_part){ drawn[i].name, drawn[i].colour };
+	c->subtitle = sample(&rows, what, rest);
+	c->parts = parts;
+	c->part_count = count;
+	c->rows = rows.at;
+	c->row_count = rows.count;
+	tw_bar_chart(c, out);
+}
+
+static void draw_timeline(const struct trawl_table *table, struct tw_str *out)
+{
+	const struct tw_bar_look *l = tw_bar_looks;
+	const struct drawn parts[] = {
+		{ TW_COL_COMPUTATION_TIME_MS, 1, l[TW_BAR_COMPUTE].name, l[TW_BAR_COMPUTE].colour },
+		{ TW_COL_EXPOSED_COMM_TIME_MS, 1, l[TW_BAR_COMMUNICATION].name,
+		  l[TW_BAR_COMMUNICATION].colour },
+		{ TW_COL_EXPOSED_MEMCPY_TIME_MS, 1, l[TW_BAR_COPY].name, l[TW_BAR_COPY].colour },
+		{ TW_COL_IDLE_TIME_MS, 1, l[TW_BAR_IDLE].name, l[TW_BAR_IDLE].colour },
+	};
+	struct tw_bar_chart c = { .title = timeline.heading, .unit = "ms" };
+
+	draw(table, &c, parts, COUNT(parts), "rank", "", out);
+}
+
+/* ", 12 collectives each", ", 3-12 collectives each" */
+static const char *collectives_each(const struct trawl_table *table)
+{
+	int64_t least = INT64_MAX, most = 0;
+	size_t row;
+
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		int64_t count = tw_table_cell(table, row, "collectives").integer;
+
+		least = count < least ? count : least;
+		most = count > most ? count : most;
+	}
+	if (least == most)
+		return cli_text(", %lld collective%s each", (long long)most, most == 1 ? "" : "s");
+	return cli_text(", %lld-%lld collectives each", (long long)least, (long long)most);
+}
+
+static void draw_waits(const struct trawl_table *table, struct tw_str *out)
+{
+	static const struct drawn parts[] = {
+		{ TW_COL_OWN_WAIT_US, 1e-3, "own wait", "56b4e9" },
+		{ TW_COL_CAUSED_WAIT_US, 1e-3, "wait caused", "d55e00" },
+	};
+	struct tw_bar_chart c = { .title = waits.heading, .unit = "ms", .apart = true };
+
+	draw(table, &c, parts, COUNT(parts), "rank", collectives_each(table), out);
+}
+
+static void draw_bandwidth(const struct trawl_table *table, struct tw_str *out)
+{
+	static const struct drawn parts[] = {
+		{ BUS_BANDWIDTH, 1, "median bus bandwidth (n: collectives)", "0072b2" },
+	};
+	struct tw_bar_chart c = { .title = "Bus Bandwidth of Collectives", .unit = "GB/s" };
+
+	draw(table, &c, parts, COUNT(parts), "kind", "", out);
+}
+
+/* ---- all of it */
+
+static void add(struct cli_page *page, const struct cli_page_part *part,
+		const struct trawl_table *table,
+		void (*chart)(const struct trawl_table *table, struct tw_str *out))
+{
+	struct tw_str *out = cli_page_table(page, part, table);
+
+	if (out && chart)
+		chart(table, out);
+}
+
+void cli_page_known_ranks(struct cli_page *page, const struct trawl_job *job)
+{
+	struct tw_str lines;
+
+	tw_str_init(&lines, trawl_allocator_default());
+	cli_add_ranks_known(&lines, job);
+	tw_str_add_char(&lines, '\n');
+	cli_add_ranks_view(&lines, job);
+	cli_add_missing(&lines, job);
+	cli_page_lines(page, &lines);
+}
+
+void cli_page_ranks(struct cli_page *page, const struct trawl_job_report *report, bool charts)
+{
+	add(page, &timeline, trawl_job_report_find(report, "rank_timeline"),
+	    charts ? draw_timeline : NULL);
+	add(page, &waits, trawl_job_report_find(report, "stragglers"), charts ? draw_waits : NULL);
+	add(page, &kinds, trawl_job_report_find(report, "nccl_summary_implicit_sync"),
+	    charts ? draw_bandwidth : NULL);
+	add(page, &mismatches, trawl_job_report_find(report, "collective_mismatches"), NULL);
+	add(page, &pairs, trawl_job_report_find(report, "collective_waits"), NULL);
+	add(page, &ranks, trawl_job_report_find(report, "ranks"), NULL);
+}
