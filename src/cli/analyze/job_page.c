@@ -10,9 +10,10 @@
 
 /* What to do is where a screen still shows it. */
 static const char *const findings_columns[] = {
-	TW_COL_FINDING_TITLE,	 TW_COL_GAIN_PERCENT,  TW_COL_GAIN_MS,	TW_COL_FINDING_RANK,
-	TW_COL_REMEDY,		 TW_COL_FINDING_WHERE, TW_COL_EVIDENCE, TW_COL_GAIN_HOW,
-	"gain_together_percent", "priority",	       "confidence",
+	TW_COL_FINDING_TITLE, TW_COL_GAIN_PERCENT, TW_COL_GAIN_MS,
+	TW_COL_FINDING_RANK,  TW_COL_REMEDY,	   TW_COL_FINDING_WHERE,
+	TW_COL_EVIDENCE,      TW_COL_GAIN_HOW,	   TW_COL_GAIN_TOGETHER_PERCENT,
+	"priority",	      "confidence",
 };
 
 static const struct cli_page_part findings = {

@@ -32,7 +32,7 @@ static const char *const waits_columns[] = {
 	"collectives",
 	TW_COL_COMPUTING_US,
 	TW_COL_MEDIAN_COMPUTING_US,
-	"node_id",
+	TW_COL_NODE_ID,
 	"host",
 };
 static const char *const kinds_columns[] = {
@@ -40,7 +40,6 @@ static const char *const kinds_columns[] = {
 	"dtype",
 	TW_COL_IN_MSG_NELEMS,
 	TW_COL_FULL_MSG_SIZE_MB,
-	"Group size",
 	"count",
 	TW_COL_TOTAL_RANK_TIME_MS,
 	TW_COL_TOTAL_WAIT_TIME_MS,
@@ -65,8 +64,8 @@ static const char *const mismatch_columns[] = {
 	TW_COL_COLLECTIVE_ID,
 };
 static const char *const ranks_columns[] = {
-	"rank",	   "state",	 "file",      "rank from",  "device name", "host",
-	"node_id", "first step", "last step", "GPU events", "remark",
+	"rank",		"state",	   "file",   TW_COL_RANK_FROM, TW_COL_DEVICE_NAME, "host",
+	TW_COL_NODE_ID, TW_COL_GPU_EVENTS, "remark",
 };
 
 #define PART(heading, text, columns)                   \
