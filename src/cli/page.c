@@ -43,6 +43,19 @@ void cli_page_verdict(struct cli_page *page, const struct trawl_table *verdict)
 	}
 }
 
+/* The named columns, or all, that have values; NULL: out of memory. */
+static struct trawl_table *narrowed(const struct trawl_table *table,
+				    const struct cli_page_part *part)
+{
+	size_t count = part->columns ? part->column_count : trawl_table_columns(table), i;
+	const char **headers = cli_alloc(count, sizeof(*headers));
+
+	for (i = 0; i < count; i++)
+		headers[i] = part->columns ? part->columns[i] :
+					     trawl_table_column(table, i)->header;
+	return tw_table_narrow(table, headers, count, trawl_allocator_default());
+}
+
 struct tw_str *cli_page_table(struct cli_page *page, const struct cli_page_part *part,
 			      const struct trawl_table *table)
 {
@@ -51,8 +64,7 @@ struct tw_str *cli_page_table(struct cli_page *page, const struct cli_page_part 
 
 	if (!table || !trawl_table_rows(table) || at == CLI_PAGE_MOST_TABLES)
 		return NULL;
-	narrow = tw_table_narrow(table, part->columns, part->column_count,
-				 trawl_allocator_default());
+	narrow = narrowed(table, part);
 	if (!narrow) {
 		page->failed = true;
 		return NULL;

@@ -21,7 +21,7 @@ struct cli_page {
 /* What is shown of a table. */
 struct cli_page_part {
 	const char *heading, *text; /* text: a paragraph, NULL: none */
-	const char *const *columns; /* by their headers, those that have values */
+	const char *const *columns; /* by their headers, those that have values; NULL: all */
 	size_t column_count;
 };
 

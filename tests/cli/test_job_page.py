@@ -1,4 +1,5 @@
-"""The page of trawl analyze for a job: its figures by hand and those of the tables, and nothing from outside."""
+"""The pages of trawl analyze and collectives for a job: their figures, by hand and as in the tables,
+and nothing from outside."""
 import base64
 import csv
 import html.parser
@@ -165,6 +166,32 @@ class JobPage(Case):
         self.assertIn(f"{first['title']} (rank {first['rank']}): its remedy gains", text)
         self.assertIn(f"({float(first['gain_ms']):.3f} ms of 3.050 ms)", text)
         self.assertEqual([r[0] for r in verdict["rows"]][1:3], ["straggler", "reason"])
+
+    def test_page_of_collectives(self):
+        """Its answer is the verdict; its parts are those of the job's page."""
+        place = self.job()
+        whole = self.analyze(place)
+        for options, written in (((), True), (("--no-xlsx", "--no-csv"), False)):
+            out = self.tmp / f"collectives{written}"
+            done = trawl("collectives", place, "-o", out, *options)
+            self.assertExit(done, 0)
+            self.assertEqual((out / "collective_all_ranks.html").exists(), written)
+            self.assertEqual("collective_all_ranks.html" in done.err, written)
+        page = Page((self.tmp / "collectivesTrue/collective_all_ranks.html").read_text(encoding="utf-8"))
+        verdict = read_csv(self.tmp / "collectivesTrue/collective_all_ranks_csvs/verdict.csv")
+        self.assertEqual(page.title, "Collectives of the job - job")
+        self.assertEqual(page.answer[:len(verdict)], [r["text"] for r in verdict])
+        self.assertEqual({k: v for k, v in whole.tables.items() if k != "Findings"}, page.tables)
+        self.assertEqual(whole.charts, page.charts)
+
+    def test_page_of_an_earlier_job(self):
+        """It stays when a trace is analyzed into the same directory, and that is said."""
+        place = self.job()
+        self.analyze(place)
+        self.assertNotIn("earlier", self.result.err)
+        done = trawl("analyze", place / "rank0.json", "-o", self.out, "--no-replay")
+        self.assertExit(done, 0)
+        self.assertIn("findings.html is of an earlier analysis of a job", done.err)
 
     def test_verdict_of_one_trace(self):
         trace = self.write(document([launch(0, 5, 1), kernel("a", 10, 5000, 1)]))

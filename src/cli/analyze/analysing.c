@@ -244,6 +244,9 @@ static int write_and_print(struct analysis *run, const struct trawl_report *repo
 				    run->a->job_report, common->format);
 	if (status == CLI_DONE && !common->quiet) {
 		tell_where(run);
+		if (!run->a->job)
+			cli_tell_stale(cli_below(run->prepared.dir, CLI_JOB_PAGE),
+				       "analysis of a job");
 		cli_tell_older(run->prepared.dir, &start);
 	}
 	return status == CLI_DONE && run->failed ? CLI_INCOMPLETE : status;

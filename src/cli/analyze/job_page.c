@@ -3,7 +3,6 @@
 #include "cli/analyze/findings.h"
 
 #include "cli/ranks/ranks_page.h"
-#include "os/file.h"
 #include "table/columns.h"
 
 #include <math.h>
@@ -37,18 +36,11 @@ static const char *what_gains_are_of(const struct trawl_diagnosis *diagnosis)
 			step_ns / 1e6);
 }
 
-static const char *title_of(const struct cli_analysing *a)
-{
-	const char *name = a->model ? a->model : tw_file_name(trawl_job_directory(a->job));
-
-	return *name && *name != '.' ? cli_text("What limits the job - %s", name) :
-				       "What limits the job";
-}
-
 int cli_write_job_page(const struct cli_analysing *a, const char *path, struct trawl_error *err)
 {
 	struct trawl_table *verdict = cli_analysis_verdict(a->diagnosis, a->job_report);
-	struct cli_page page = { .title = title_of(a) };
+	struct cli_page page = { .title =
+					 cli_page_of_job("What limits the job", a->model, a->job) };
 	int status;
 
 	page.failed = !verdict;

@@ -1,6 +1,7 @@
 #include "cli/ranks/ranks_page.h"
 
 #include "cli/ranks/ranks.h"
+#include "os/file.h"
 #include "render/charts/bar_chart.h"
 #include "render/charts/category_chart.h"
 #include "table/table.h"
@@ -91,6 +92,10 @@ static const struct cli_page_part kinds = PART(
 static const struct cli_page_part pairs = PART("Waits by Rank Pair", NULL, pairs_columns);
 static const struct cli_page_part mismatches =
 	PART("Collective Mismatches", NULL, mismatch_columns);
+/* All that there is. */
+static const struct cli_page_part exchanges = { "All-to-All of Several Sizes", NULL, NULL, 0 };
+static const struct cli_page_part transfers = { "Sends and Receives", NULL, NULL, 0 };
+static const struct cli_page_part clocks = { "Clocks", NULL, NULL, 0 };
 static const struct cli_page_part ranks = PART("Ranks", NULL, ranks_columns);
 
 /* ---- charts */
@@ -300,6 +305,13 @@ static void add(struct cli_page *page, const struct cli_page_part *part,
 		chart(table, out);
 }
 
+const char *cli_page_of_job(const char *what, const char *model, const struct trawl_job *job)
+{
+	const char *name = model ? model : tw_file_name(trawl_job_directory(job));
+
+	return *name && *name != '.' ? cli_text("%s - %s", what, name) : what;
+}
+
 void cli_page_known_ranks(struct cli_page *page, const struct trawl_job *job)
 {
 	struct tw_str lines;
@@ -320,6 +332,9 @@ void cli_page_ranks(struct cli_page *page, const struct trawl_job_report *report
 	add(page, &kinds, trawl_job_report_find(report, "nccl_summary_implicit_sync"),
 	    charts ? draw_bandwidth : NULL);
 	add(page, &mismatches, trawl_job_report_find(report, "collective_mismatches"), NULL);
+	add(page, &exchanges, trawl_job_report_find(report, "nccl_summary_all2allv"), NULL);
+	add(page, &transfers, trawl_job_report_find(report, "transfers"), NULL);
 	add(page, &pairs, trawl_job_report_find(report, "collective_waits"), NULL);
+	add(page, &clocks, trawl_job_report_find(report, "clocks"), NULL);
 	add(page, &ranks, trawl_job_report_find(report, "ranks"), NULL);
 }
