@@ -83,14 +83,23 @@ struct tw_str *cli_page_table(struct cli_page *page, const struct cli_page_part 
 	return &page->charts[at];
 }
 
+void cli_page_picture(struct cli_page *page, const char *heading, const char *path)
+{
+	if (page->picture_count < CLI_PAGE_MOST_PICTURES)
+		page->pictures[page->picture_count++] =
+			(struct tw_page_pictures){ heading, { path, NULL } };
+}
+
 static int render(const struct cli_page *page, struct tw_str *html, struct trawl_error *err)
 {
 	const struct tw_compare_page whole = { .title = page->title,
 					       .lines = page->lines,
 					       .line_count = page->line_count,
 					       .tables = page->tables,
-					       .table_count = page->count };
-	struct tw_str told; /* of pictures in files: there are none */
+					       .table_count = page->count,
+					       .pictures = page->pictures,
+					       .picture_count = page->picture_count };
+	struct tw_str told; /* pictures that cannot be read: it is said in their place */
 	bool failed = page->failed;
 	size_t i;
 	int status;

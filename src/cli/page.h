@@ -6,6 +6,7 @@
 
 #define CLI_PAGE_MOST_LINES 24
 #define CLI_PAGE_MOST_TABLES 16
+#define CLI_PAGE_MOST_PICTURES 8
 
 struct cli_page {
 	const char *title;
@@ -15,6 +16,8 @@ struct cli_page {
 	struct trawl_table *narrow[CLI_PAGE_MOST_TABLES];
 	struct tw_str charts[CLI_PAGE_MOST_TABLES];
 	size_t count;
+	struct tw_page_pictures pictures[CLI_PAGE_MOST_PICTURES];
+	size_t picture_count;
 	bool failed; /* memory was out */
 };
 
@@ -37,6 +40,38 @@ void cli_page_verdict(struct cli_page *page, const struct trawl_table *verdict);
  */
 struct tw_str *cli_page_table(struct cli_page *page, const struct cli_page_part *part,
 			      const struct trawl_table *table);
+
+/* A picture below the tables: a PNG or SVG file; both texts are kept. */
+void cli_page_picture(struct cli_page *page, const char *heading, const char *path);
+
+/* ---- page_bars.c */
+
+/* Rows of a chart at most, those with the most; the table below it has all. */
+#define CLI_PAGE_MOST_BARS 32
+
+/* A column of a table as a part of bars. */
+struct cli_page_column {
+	const char *header;
+	double factor; /* from the unit of the column to that of the chart */
+	const char *name, *colour;
+};
+
+struct cli_page_bars {
+	const char *title, *unit;
+	const char *what,
+		*rest; /* of the sample size: "rank"; ", 8 collectives each", NULL: no more */
+	const struct cli_page_column *columns;
+	size_t count;
+	const char *(*name)(const struct trawl_table *table, size_t row); /* kept */
+	bool apart; /* as of struct tw_bar_chart */
+};
+
+/* The rows that have a number, as SVG. */
+void cli_page_bars(const struct cli_page_bars *bars, const struct trawl_table *table,
+		   struct tw_str *out);
+
+/* ---- the end */
+
 /* Renders and writes it, and releases what was made for it. */
 int cli_page_write(struct cli_page *page, const char *path,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;

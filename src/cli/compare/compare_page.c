@@ -202,14 +202,6 @@ static int list_tables(struct made *m, const struct trawl_comparison *c)
 
 /* ---- pictures */
 
-static const char *const picture_headings[TW_VARIANCE_PLOTS] = {
-	[TW_PLOT_THREADS] = "Variance by Thread Count",
-	[TW_PLOT_CHANNELS] = "Variance by Channel Count",
-	[TW_PLOT_RANKS] = "Variance by Rank",
-	[TW_PLOT_VIOLINS] = "Variance Distribution (Violin Plots)",
-	[TW_PLOT_INTERACTION] = "Thread-Channel Interaction",
-};
-
 static const char *picture_path(const struct trawl_sweep *sweep, const char *plot)
 {
 	struct tw_str path;
@@ -232,7 +224,7 @@ static size_t list_pictures(const struct trawl_comparison *c, struct tw_page_pic
 	    c->sides[1].kind != TW_SIDE_SWEEP)
 		return 0;
 	for (i = 0; i < TW_VARIANCE_PLOTS; i++) {
-		list[i] = (struct tw_page_pictures){ .heading = picture_headings[i] };
+		list[i] = (struct tw_page_pictures){ .heading = tw_variance_plot_headings[i] };
 		for (side = 0; side < 2; side++) {
 			const char *path =
 				picture_path(&c->sides[side].sweep, tw_variance_plot_names[i]);

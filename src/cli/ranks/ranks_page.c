@@ -2,12 +2,8 @@
 
 #include "cli/ranks/ranks.h"
 #include "os/file.h"
-#include "render/charts/bar_chart.h"
 #include "render/charts/category_chart.h"
 #include "table/table.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define BUS_BANDWIDTH "bus bw (GB/s)_median"
@@ -100,86 +96,19 @@ static const struct cli_page_part ranks = PART("Ranks", NULL, ranks_columns);
 
 /* ---- charts */
 
-/* A column as a part of bars. */
-struct drawn {
-	const char *header;
-	double factor; /* from the unit of the column to that of the chart */
-	const char *name, *colour;
-};
-
-struct rows {
-	struct tw_bar_row *at;
-	size_t count, known; /* drawn, of those that have a number */
-};
-
-/* A row of the table, and by what the most are chosen. */
-struct choice {
-	size_t row;
-	double weight;
-};
-
-static int compare_weights(const void *a, const void *b)
+static const char *name_of_rank(const struct trawl_table *table, size_t row)
 {
-	const struct choice *p = a, *q = b;
-
-	if (p->weight != q->weight)
-		return p->weight > q->weight ? -1 : 1;
-	return p->row < q->row ? -1 : p->row > q->row;
+	return cli_text("rank %lld", (long long)tw_table_cell(table, row, "rank").integer);
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	const struct choice *p = a, *q = b;
-
-	return p->row < q->row ? -1 : p->row > q->row;
-}
-
-static double number_of(const struct trawl_table *table, size_t row, const struct drawn *d)
-{
-	return d->factor * tw_table_number(table, row, trawl_table_find_column(table, d->header));
-}
-
-/* The rows that have a number; how many. */
-static size_t find_known(struct choice *list, const struct trawl_table *table,
-			 const struct drawn *parts, size_t part_count)
-{
-	size_t count = 0, r, i;
-
-	for (r = 0; r < trawl_table_rows(table); r++) {
-		bool known = false;
-
-		list[count] = (struct choice){ r, 0 };
-		for (i = 0; i < part_count; i++) {
-			double value = number_of(table, r, &parts[i]);
-
-			known |= !isnan(value);
-			list[count].weight += fmax(0, value);
-		}
-		count += known;
-	}
-	return count;
-}
-
-/* Those with the largest sum of their parts, in the order of the table; how many. */
-static size_t choose(struct choice *list, size_t known)
-{
-	if (known <= CLI_RANKS_DRAWN)
-		return known;
-	qsort(list, known, sizeof(*list), compare_weights);
-	qsort(list, CLI_RANKS_DRAWN, sizeof(*list), compare_rows);
-	return CLI_RANKS_DRAWN;
-}
-
-/* "rank 3"; of collectives "allreduce BFloat16 96 MB, n=24". */
-static const char *name_of(const struct trawl_table *table, size_t row)
+/* "allreduce BFloat16 96 MB, n=24" */
+static const char *name_of_kind(const struct trawl_table *table, size_t row)
 {
 	size_t size = trawl_table_find_column(table, TW_COL_FULL_MSG_SIZE_MB);
 	size_t dtype = trawl_table_find_column(table, "dtype");
 	struct tw_str text;
 	const char *kept;
 
-	if (trawl_table_find_column(table, TW_COL_COLLECTIVE_NAME) == trawl_table_columns(table))
-		return cli_text("rank %lld", (long long)tw_table_cell(table, row, "rank").integer);
 	tw_str_init(&text, trawl_allocator_default());
 	tw_table_add_text(&text, table, row,
 			  trawl_table_find_column(table, TW_COL_COLLECTIVE_NAME));
@@ -195,64 +124,20 @@ static const char *name_of(const struct trawl_table *table, size_t row)
 	return kept;
 }
 
-static struct rows rows_of(const struct trawl_table *table, const struct drawn *parts,
-			   size_t part_count)
-{
-	struct choice *list = cli_alloc(trawl_table_rows(table), sizeof(*list));
-	struct rows rows;
-	size_t i, k;
-
-	rows.known = find_known(list, table, parts, part_count);
-	rows.count = choose(list, rows.known);
-	rows.at = cli_alloc(rows.count, sizeof(*rows.at));
-	for (i = 0; i < rows.count; i++) {
-		rows.at[i].name = name_of(table, list[i].row);
-		for (k = 0; k < part_count; k++)
-			rows.at[i].values[k] = number_of(table, list[i].row, &parts[k]);
-	}
-	return rows;
-}
-
-/* "8 ranks", "32 of 256 ranks, those with the most", and what else is said of them. */
-static const char *sample(const struct rows *rows, const char *what, const char *rest)
-{
-	if (rows->known > rows->count)
-		return cli_text("%zu of %zu %ss, those with the most%s", rows->count, rows->known,
-				what, rest);
-	return cli_text("%zu %s%s%s", rows->known, what, rows->known == 1 ? "" : "s", rest);
-}
-
-/* `rest`: of the sample. */
-static void draw(const struct trawl_table *table, struct tw_bar_chart *c, const struct drawn *drawn,
-		 size_t count, const char *what, const char *rest, struct tw_str *out)
-{
-	struct rows rows = rows_of(table, drawn, count);
-	struct tw_bar_part parts[TW_BAR_CHART_PARTS];
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		parts[i] = (struct tw_bar_part){ drawn[i].name, drawn[i].colour };
-	c->subtitle = sample(&rows, what, rest);
-	c->parts = parts;
-	c->part_count = count;
-	c->rows = rows.at;
-	c->row_count = rows.count;
-	tw_bar_chart(c, out);
-}
-
 static void draw_timeline(const struct trawl_table *table, struct tw_str *out)
 {
 	const struct tw_bar_look *l = tw_bar_looks;
-	const struct drawn parts[] = {
+	const struct cli_page_column columns[] = {
 		{ TW_COL_COMPUTATION_TIME_MS, 1, l[TW_BAR_COMPUTE].name, l[TW_BAR_COMPUTE].colour },
 		{ TW_COL_EXPOSED_COMM_TIME_MS, 1, l[TW_BAR_COMMUNICATION].name,
 		  l[TW_BAR_COMMUNICATION].colour },
 		{ TW_COL_EXPOSED_MEMCPY_TIME_MS, 1, l[TW_BAR_COPY].name, l[TW_BAR_COPY].colour },
 		{ TW_COL_IDLE_TIME_MS, 1, l[TW_BAR_IDLE].name, l[TW_BAR_IDLE].colour },
 	};
-	struct tw_bar_chart c = { .title = timeline.heading, .unit = "ms" };
+	const struct cli_page_bars bars = { timeline.heading, "ms",	      "rank",	    NULL,
+					    columns,	      COUNT(columns), name_of_rank, false };
 
-	draw(table, &c, parts, COUNT(parts), "rank", "", out);
+	cli_page_bars(&bars, table, out);
 }
 
 /* ", 12 collectives each", ", 3-12 collectives each" */
@@ -274,23 +159,33 @@ static const char *collectives_each(const struct trawl_table *table)
 
 static void draw_waits(const struct trawl_table *table, struct tw_str *out)
 {
-	static const struct drawn parts[] = {
+	static const struct cli_page_column columns[] = {
 		{ TW_COL_OWN_WAIT_US, 1e-3, "own wait", "56b4e9" },
 		{ TW_COL_CAUSED_WAIT_US, 1e-3, "wait caused", "d55e00" },
 	};
-	struct tw_bar_chart c = { .title = waits.heading, .unit = "ms", .apart = true };
+	const struct cli_page_bars bars = { waits.heading, "ms",
+					    "rank",	   collectives_each(table),
+					    columns,	   COUNT(columns),
+					    name_of_rank,  true };
 
-	draw(table, &c, parts, COUNT(parts), "rank", collectives_each(table), out);
+	cli_page_bars(&bars, table, out);
 }
 
 static void draw_bandwidth(const struct trawl_table *table, struct tw_str *out)
 {
-	static const struct drawn parts[] = {
+	static const struct cli_page_column columns[] = {
 		{ BUS_BANDWIDTH, 1, "median bus bandwidth (n: collectives)", "0072b2" },
 	};
-	struct tw_bar_chart c = { .title = "Bus Bandwidth of Collectives", .unit = "GB/s" };
+	const struct cli_page_bars bars = { "Bus Bandwidth of Collectives",
+					    "GB/s",
+					    "kind",
+					    NULL,
+					    columns,
+					    COUNT(columns),
+					    name_of_kind,
+					    false };
 
-	draw(table, &c, parts, COUNT(parts), "kind", "", out);
+	cli_page_bars(&bars, table, out);
 }
 
 /* ---- all of it */

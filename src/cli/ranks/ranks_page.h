@@ -5,9 +5,6 @@
 #include "cli/page.h"
 #include "trawl/job.h"
 
-/* Ranks of a chart at most; the table below it has all. */
-#define CLI_RANKS_DRAWN 32
-
 /* "What limits the job - NAME": its model (NULL: not named) or its directory. */
 const char *cli_page_of_job(const char *what, const char *model, const struct trawl_job *job);
 /* Which ranks there are, and which are missing: lines of the answer. */

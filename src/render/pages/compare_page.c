@@ -421,8 +421,10 @@ static void add_image(const struct tw_page_pictures *p, const char *label,
 {
 	add(out, "<img alt=\"");
 	add_text(out, p->heading);
-	add(out, ", ");
-	add_text(out, label);
+	if (label) {
+		add(out, ", ");
+		add_text(out, label);
+	}
 	add(out, "\"");
 	/* So that the page does not move while it is decoded. */
 	if (!strcmp(type, "image/png") && bytes->len > 24)
@@ -460,9 +462,12 @@ static int add_picture(const struct tw_page_pictures *p, size_t side, const char
 		else if (!type)
 			tw_str_addf(told, "'%s' is no PNG or SVG picture\n", path);
 	}
-	add(out, "<figure><figcaption>");
-	add_text(out, label);
-	add(out, "</figcaption>");
+	add(out, "<figure>");
+	if (label) {
+		add(out, "<figcaption>");
+		add_text(out, label);
+		add(out, "</figcaption>");
+	}
 	if (type)
 		add_image(p, label, &bytes, type, out);
 	else
@@ -476,14 +481,15 @@ static int add_pictures(const struct tw_compare_page *page, size_t i, struct tw_
 			struct tw_str *told)
 {
 	const struct tw_page_pictures *p = &page->pictures[i];
-	size_t side;
+	size_t sides = page->side_count ? 2 : 1, side;
 	int status = 0;
 
 	tw_str_addf(out, "<section class=\"pictures\">\n<h2 id=\"pictures%zu\">", i + 1);
 	add_text(out, p->heading);
-	add(out, "</h2>\n<div class=\"pair\">\n");
-	for (side = 0; side < 2 && !status; side++)
-		status = add_picture(p, side, page->sides[side].label, out, told);
+	tw_str_addf(out, "</h2>\n<div%s>\n", sides == 2 ? " class=\"pair\"" : "");
+	for (side = 0; side < sides && !status; side++)
+		status = add_picture(p, side, sides == 2 ? page->sides[side].label : NULL, out,
+				     told);
 	add(out, "</div>\n</section>\n");
 	return status;
 }

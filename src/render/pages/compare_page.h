@@ -31,7 +31,7 @@ struct tw_page_side {
 	const char *const *files;
 };
 
-/* A picture of each side. */
+/* A picture of each side; of a page without sides the first. */
 struct tw_page_pictures {
 	const char *heading;
 	const char *paths[2]; /* PNG or SVG files; NULL or not there: said so in its place */
