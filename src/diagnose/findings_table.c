@@ -37,7 +37,7 @@ static const struct trawl_column columns[] = {
 	[GAIN_MS] = TW_REAL(TW_COL_GAIN_MS, "ms", 3, 10,
 			    "shorter step with this remedy alone; without steps the window"),
 	[GAIN_PERCENT] = TW_REAL(TW_COL_GAIN_PERCENT, "%", 2, 12, "gain / step, or / window"),
-	[TOGETHER] = TW_REAL(TW_COL_GAIN_TOGETHER, "%", 2, 14,
+	[TOGETHER] = TW_REAL(TW_COL_GAIN_TOGETHER_PERCENT, "%", 2, 14,
 			     "gain of this finding and all before it together"),
 	[HOW] = TW_TEXT(TW_COL_GAIN_HOW, 12,
 			"replay; bound: at most; estimate: a model of the remedy; observation: "

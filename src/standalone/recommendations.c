@@ -99,8 +99,8 @@ static void write_recommendation(struct tw_json *json, const struct trawl_table 
 	tw_field_real(json, "expected_gain_ms", cell_of(table, row, TW_COL_GAIN_MS).real, 3);
 	tw_field_real(json, "expected_gain_percent", cell_of(table, row, TW_COL_GAIN_PERCENT).real,
 		      2);
-	tw_field_real(json, "gain_together_percent", cell_of(table, row, TW_COL_GAIN_TOGETHER).real,
-		      2);
+	tw_field_real(json, "gain_together_percent",
+		      cell_of(table, row, TW_COL_GAIN_TOGETHER_PERCENT).real, 2);
 	tw_json_end(json);
 }
 

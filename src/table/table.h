@@ -87,6 +87,13 @@ struct trawl_table *tw_table_new_owning(const struct tw_table_spec *spec,
 void tw_table_name_column(struct trawl_table *table, size_t column, const char *prefix,
 			  const char *name);
 
+/*
+ * The rows and notes of `from`, with those of the named columns that it has and that have a value, in
+ * the order of the names; it borrows the strings of `from`'s columns.  NULL when out of memory.
+ */
+struct trawl_table *tw_table_narrow(const struct trawl_table *from, const char *const *headers,
+				    size_t count, const struct trawl_allocator *allocator);
+
 /* Makes room for as many rows in all, and not for more. */
 void tw_table_reserve(struct trawl_table *table, size_t rows);
 /* Adds a row of missing cells and returns its number. */

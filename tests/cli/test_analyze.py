@@ -95,8 +95,8 @@ class Analyze(Case):
         result = self.analyze("--format", "csv")
         parts = result.out.split("\n\n")
         self.assertEqual([p.splitlines()[0] for p in parts],
-                         ["# findings", "# analysis", "# categories"])
-        self.assertEqual(len(list(csv.reader(io.StringIO(parts[1])))), 3)
+                         ["# verdict", "# findings", "# analysis", "# categories"])
+        self.assertEqual(len(list(csv.reader(io.StringIO(parts[2])))), 3)
         self.assertRegex(self.analyze("--format", "markdown").out, r"(?m)^\|[-:| ]+\|$")
 
     def test_a_part_of_the_trace_is_named(self):

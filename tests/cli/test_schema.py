@@ -320,6 +320,20 @@ class Schema(Case):
             self.assertExit(done, 0)
             self.assertEqual(self.validate("prepare", done.out), "")
 
+    def test_analyses_of_jobs_fit(self):
+        place = self.tmp / "job"
+        subprocess.run([tracegen(), "--ranks", "2", "--steps", "2", "--straggler", "1:1.3", "-o", place],
+                       check=True, capture_output=True)
+        done = trawl("analyze", place, "-o", self.tmp / "out", "--format", "json", "--no-replay")
+        self.assertExit(done, 0)
+        self.assertEqual(self.validate("analyze", done.out), "")
+        for spoil in (lambda d: d["tables"].pop(0), lambda d: d["tables"][0]["rows"].clear(),
+                      lambda d: d["tables"][0]["rows"][0].__setitem__(0, "guess"),
+                      lambda d: d["tables"][0]["rows"][0].__setitem__(3, None)):
+            other = json.loads(done.out)
+            spoil(other)
+            self.assertNotEqual(self.validate("analyze", other), "")
+
     def test_analyses_fit(self):
         for data in (document(base_events()), document([op("a", 1, 5)]),
                      document([kernel("k", 1, 5)])):

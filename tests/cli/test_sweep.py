@@ -8,6 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from page import Page
 from support import (BUILD, ROOT, Case, NCCL, document, kernel, launch, op, read_csv, tracegen,
                      trawl)
 
@@ -59,6 +60,44 @@ class Sweep(Case):
         self.assertAlive(result)
         self.assertExit(result, *codes)
         return result
+
+    # ---- the page, and the answer in JSON
+
+    def page(self, place):
+        return Page((place / "tracelens_analysis/sweep.html").read_text(encoding="utf-8"))
+
+    def test_page_has_the_answer_and_its_figures(self):
+        place = self.sweep()
+        result = self.run_on("all", place, "--format", "json")
+        page = self.page(place)
+        page.check_self_contained(self)
+        tables = {t["name"]: t for t in json.loads(result.out)["tables"]}
+        self.assertEqual([r[0] for r in tables["verdict"]["rows"]], page.answer)
+        self.assertRegex(page.answer[0], r"^Best: 512thread_56ch, 0\.710 ms of GPU time")
+        rows = page.rows("Configurations")
+        self.assertEqual([r["configuration"] for r in rows],
+                         ["512thread_56ch", "256thread_56ch", "512thread_28ch", "256thread_28ch"])
+        # From 1030 to 1740; 80 + 85 + 90 + 95, and 1 more for each call of rank 1; the last calls end 5
+        # and 6 after the collective of 80 starts.
+        self.assertEqual([float(rows[0][c]) for c in ("total ms", "compute ms", "exposed comm ms", "idle ms")],
+                         [0.710, 0.352, 0.0745, 0.2835])
+        chart = page.charts["Configurations"]
+        self.assertIn(">4 configurations, medians of 2 ranks</text>", chart)
+        for number in ("0.710", "0.352", "0.790"):
+            self.assertIn(f">{number}</text>", chart)
+        (variance,) = [h for h in page.tables if h.startswith("Operators")]
+        self.assertEqual({float(r["time_diff_us (µs)" if "time_diff_us (µs)" in r else "time_diff_us"])
+                          for r in page.rows(variance)}, {15})
+        plots = {p.read_bytes() for p in (place / "tracelens_analysis/plots").glob("*.png")}
+        self.assertEqual(set(page.pictures.values()), plots)
+
+    def test_page_without_plots(self):
+        place = self.sweep(points=[(256, 28), (512, 28)])
+        self.run_on("all", place)
+        self.run_on("all", place, "--no-plots")
+        page = self.page(place)
+        self.assertEqual((page.charts, page.pictures), ({}, {}))
+        self.assertEqual(len(page.rows("Configurations")), 2)
 
     # ---- reports
 

@@ -123,7 +123,8 @@ static bool make(struct made *m, const char *first, const char *second, const ch
 						      0,
 						      NULL,
 						      NULL,
-						      0 };
+						      0,
+						      NULL };
 	}
 	m->pictures[0] = (struct tw_page_pictures){ "Variance by Thread Count", { first, second } };
 	m->pictures[1] = (struct tw_page_pictures){ HOSTILE, { third, first } };
@@ -284,6 +285,33 @@ static void test_other_kinds(void **state)
 	release();
 }
 
+/* A page of one thing: no sides, a chart above its table. */
+static void test_one_thing(void **state)
+{
+	struct trawl_table *table = make_table(0, trawl_allocator_default());
+	struct tw_str chart;
+	const struct tw_page_table shown = { .heading = "Time <by> rank",
+					     .table = table,
+					     .verdict = SIZE_MAX,
+					     .chart = &chart };
+	const struct tw_compare_page page = { .title = "t", .tables = &shown, .table_count = 1 };
+	struct trawl_error err;
+
+	tw_str_init(&chart, trawl_allocator_default());
+	tw_str_add_cstr(&chart, "<svg xmlns=\"x\"/>");
+	tw_str_init(&out, trawl_allocator_default());
+	tw_str_init(&told, trawl_allocator_default());
+	assert_int_equal(tw_render_compare_page(&page, &out, &told, &err), 0);
+	assert_null(strstr(out.ptr, "Information"));
+	has("<h2 id=\"table1\">Time &lt;by&gt; rank</h2>\n<figure class=\"chart\"><img alt=\"Chart: "
+	    "Time &lt;by&gt; rank\" src=\"data:image/svg+xml;base64,PHN2ZyB4bWxucz0ieCIvPg==\">"
+	    "</figure>\n<div class=\"scroll\"");
+	assert_int_equal(told.len, 0);
+	release();
+	tw_str_release(&chart);
+	trawl_table_free(table);
+}
+
 static void test_base64(void **state)
 {
 	static const char *const cases[][2] = {
@@ -354,8 +382,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_structure),   cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_policy),	    cmocka_unit_test(test_pictures),
-		cmocka_unit_test(test_other_kinds), cmocka_unit_test(test_base64),
-		cmocka_unit_test(test_no_memory),   cmocka_unit_test(write_page),
+		cmocka_unit_test(test_other_kinds), cmocka_unit_test(test_one_thing),
+		cmocka_unit_test(test_base64),	    cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(write_page),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

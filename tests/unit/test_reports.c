@@ -370,7 +370,7 @@ static const struct trawl_column finding_columns[] = {
 	TW_TEXT(TW_COL_FINDING_TITLE, 10, "title"),
 	TW_REAL(TW_COL_GAIN_MS, "ms", 3, 10, "gain"),
 	TW_REAL(TW_COL_GAIN_PERCENT, "%", 2, 10, "gain"),
-	TW_REAL(TW_COL_GAIN_TOGETHER, "%", 2, 10, "together"),
+	TW_REAL(TW_COL_GAIN_TOGETHER_PERCENT, "%", 2, 10, "together"),
 	TW_TEXT(TW_COL_GAIN_HOW, 10, "how"),
 	TW_TEXT(TW_COL_FINDING_PRIORITY, 10, "priority"),
 	TW_TEXT(TW_COL_FINDING_WHERE, 10, "where"),

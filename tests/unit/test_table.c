@@ -214,6 +214,43 @@ static void every_failed_allocation_is_reported(void **state)
 	assert_string_equal(err.message, "out of memory for table 'ops'");
 }
 
+/* Of four columns: one without values, one that is not asked for, one that is not there. */
+static void narrowed_to_named_columns_with_values(void **state)
+{
+	static const char *const headers[] = { "time ms", "share", "no such", "Name" };
+	struct trawl_table *from = tw_table_new(&spec, trawl_allocator_default()), *to;
+	struct failing failing;
+	long n;
+
+	tw_table_add_row(from);
+	tw_table_add_row(from);
+	tw_table_set_str(from, 0, 0, "a");
+	tw_table_set_integer(from, 1, 1, 7);
+	tw_table_set_integer(from, 1, 2, 1500000);
+	tw_table_add_note(from, "100 %% of it");
+	for (n = 0;; n++) {
+		failing_init(&failing, n);
+		to = tw_table_narrow(from, headers, 4, &failing.allocator);
+		assert_true(!to == failing.failed);
+		if (to)
+			break;
+		assert_int_equal(failing.live_blocks, 0);
+	}
+	assert_int_equal(trawl_table_columns(to), 2);
+	assert_string_equal(trawl_table_column(to, 0)->header, "time ms");
+	assert_string_equal(trawl_table_column(to, 1)->header, "Name");
+	assert_int_equal(trawl_table_rows(to), 2);
+	assert_int_equal(trawl_table_cell(to, 0, 0).state, TRAWL_CELL_MISSING);
+	assert_int_equal(trawl_table_cell(to, 1, 0).integer, 1500000);
+	assert_string_equal(trawl_table_cell(to, 0, 1).text, "a");
+	assert_string_equal(trawl_table_note(to, 0), "100 % of it");
+	assert_string_equal(trawl_table_name(to), "ops");
+	trawl_table_free(to);
+	trawl_table_free(from);
+	assert_int_equal(failing.live_blocks, 0);
+	assert_false(failing.wrong_size);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +261,7 @@ int main(void)
 		cmocka_unit_test(notes_are_kept_in_order),
 		cmocka_unit_test(columns_chosen_at_run_time_are_copied),
 		cmocka_unit_test(every_failed_allocation_is_reported),
+		cmocka_unit_test(narrowed_to_named_columns_with_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ enum {
 static const struct trawl_column columns[] = {
 	[NAME] = TW_TEXT("launch", 32, "launch call", .over_ranks = TRAWL_KEY),
 	[CALLS] = TW_INTEGER("calls", 10, "number of calls", .over_ranks = TRAWL_COUNT),
-	[EVENTS] = TW_INTEGER("GPU events", 12, "GPU events launched; a graph launch has many",
+	[EVENTS] = TW_INTEGER(TW_COL_GPU_EVENTS, 12, "GPU events launched; a graph launch has many",
 			      .over_ranks = TRAWL_TOTAL),
 	[WITHOUT] = TW_INTEGER("calls without kernel", 12,
 			       "launch calls with no GPU event in the trace",

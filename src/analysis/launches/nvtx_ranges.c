@@ -52,7 +52,7 @@ static const struct trawl_column columns[] = {
 		.over_ranks = TRAWL_TOTAL, .place = -1, .values = ">=0"),
 	[KERNELS] = TW_INTEGER("kernels", 10, "kernels launched in the ranges",
 			       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[EVENTS] = TW_INTEGER("GPU events", 10,
+	[EVENTS] = TW_INTEGER(TW_COL_GPU_EVENTS, 10,
 			      "kernels, copies and memsets launched in the ranges",
 			      .values = ">=0"),
 	[COMMUNICATION] = TW_MS("communication (ms)", 14, "communication part of GPU time",

@@ -16,7 +16,7 @@ static const struct trawl_column columns[] = {
 			       .over_ranks = TRAWL_KEY, .values = "!"),
 	[START] = TW_US("host start (µs)", 20, "start on the host, trace clock"),
 	[END] = TW_US("host end (µs)", 20, "end on the host"),
-	[EVENTS] = TW_INTEGER("GPU events", 10, "GPU events launched in it",
+	[EVENTS] = TW_INTEGER(TW_COL_GPU_EVENTS, 10, "GPU events launched in it",
 			      .over_ranks = TRAWL_COUNT, .place = 1, .values = "!>=0"),
 	[FIRST] = TW_US("first start (µs)", 20, "first start of its GPU events"),
 	[LAST] = TW_US("last end (µs)", 20, "last end of its GPU events"),

@@ -193,6 +193,9 @@ static void do_share(void *context, size_t i)
 	s->status[i] = cli_write_report(r, s->report, findings, &s->err[i]);
 	if (!s->status[i])
 		s->status[i] = cli_write_findings(cli_output_dir(r), findings, &s->err[i]);
+	if (!s->status[i] && s->run->a->job)
+		s->status[i] = cli_write_job_page(
+			s->run->a, cli_below(cli_output_dir(r), CLI_JOB_PAGE), &s->err[i]);
 }
 
 static int write_all(struct analysis *run, const struct trawl_report *report,
@@ -217,9 +220,10 @@ static void tell_where(const struct analysis *run)
 {
 	const char *slash = strrchr(run->prepared.dir, '/');
 
-	cli_message("written to %s%s: findings.csv, standalone_analysis_fair.md and .html, "
+	cli_message("written to %s%s: %sfindings.csv, standalone_analysis_fair.md and .html, "
 		    "standalone_analysis_rough.md, %zu replay package%s%s",
-		    run->prepared.dir, slash && !slash[1] ? "" : "/", run->packages,
+		    run->prepared.dir, slash && !slash[1] ? "" : "/",
+		    run->a->job ? CLI_JOB_PAGE ", " : "", run->packages,
 		    run->packages == 1 ? "" : "s",
 		    run->a->reporting.no_xlsx ? "" : ", perf_report.xlsx");
 }
@@ -236,10 +240,13 @@ static int write_and_print(struct analysis *run, const struct trawl_report *repo
 	start.tv_sec--;
 	if (write_all(run, report, &err))
 		return cli_fail(&err);
-	status =
-		cli_print_analysis(&run->prepared, run->categories, run->diagnosis, common->format);
+	status = cli_print_analysis(&run->prepared, run->categories, run->diagnosis,
+				    run->a->job_report, common->format);
 	if (status == CLI_DONE && !common->quiet) {
 		tell_where(run);
+		if (!run->a->job)
+			cli_tell_stale(cli_below(run->prepared.dir, CLI_JOB_PAGE),
+				       "analysis of a job");
 		cli_tell_older(run->prepared.dir, &start);
 	}
 	return status == CLI_DONE && run->failed ? CLI_INCOMPLETE : status;

@@ -13,9 +13,16 @@ struct cli_analysing {
 	const char *model;	 /* NULL: the name of the trace */
 	struct cli_texts replay; /* names by commas; none: what qualifies by itself */
 	bool no_replay, no_plots;
-	const struct trawl_diagnosis
-		*diagnosis; /* of the job that the trace is of; NULL: of it alone */
+	/* Of the job that the trace is of; NULL: it is alone. */
+	const struct trawl_diagnosis *diagnosis;
+	const struct trawl_job *job;
+	const struct trawl_job_report *job_report;
 };
+
+/* The page of the job, which it has. */
+#define CLI_JOB_PAGE "findings.html"
+int cli_write_job_page(const struct cli_analysing *a, const char *path,
+		       struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* Writes everything that comes of a report, prints the result; the exit status. */
 int cli_analyse(const struct cli_analysing *a, const struct cli_trace_report *made);
@@ -52,9 +59,10 @@ void cli_add_category(struct trawl_table *table, const char *name,
 
 /*
  * What was analysed, its categories and, last, what is most worth changing; by what the analysis
- * wrote.  The exit status.
+ * wrote.  `job_report` NULL: it is no job.  The exit status.
  */
 int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categories,
-		       const struct trawl_diagnosis *diagnosis, enum tw_format format);
+		       const struct trawl_diagnosis *diagnosis,
+		       const struct trawl_job_report *job_report, enum tw_format format);
 
 #endif

@@ -115,7 +115,8 @@ static const char *path_of(const struct trawl_job *job, int64_t rank)
 
 /* What limits the job, and the analysis of the rank that does. */
 static int analyse_limiting_rank(struct analyze_command *c, const struct trawl_job *job,
-				 const struct trawl_diagnosis *diagnosis)
+				 const struct trawl_diagnosis *diagnosis,
+				 const struct trawl_job_report *report)
 {
 	struct cli_reporting *r = &c->analysing.reporting;
 	int64_t rank = trawl_diagnosis_limiting_rank(diagnosis);
@@ -126,27 +127,43 @@ static int analyse_limiting_rank(struct analyze_command *c, const struct trawl_j
 		cli_message("%zu ranks: findings are of all of them, the rest is of rank %lld (%s)",
 			    trawl_job_ranks(job), (long long)rank, r->path);
 	c->analysing.diagnosis = diagnosis;
+	c->analysing.job = job;
+	c->analysing.job_report = report;
 	return analyse_here(&c->analysing);
+}
+
+/* Findings, and what the ranks did, of all of them. */
+static int diagnose_job(struct analyze_command *c, struct trawl_job *job)
+{
+	const struct trawl_job_report_options o = { .align = TRAWL_ALIGN_AUTO,
+						    .collectives = true,
+						    .threads = c->ranks.common->threads };
+	struct trawl_diagnosis *diagnosis = NULL;
+	struct trawl_job_report *report = NULL;
+	struct trawl_error err;
+	int status;
+
+	if (trawl_diagnose_job(&diagnosis, job, o.threads, &err) ||
+	    trawl_job_report_new(&report, job, &o, &err))
+		status = cli_fail(&err);
+	else
+		status = analyse_limiting_rank(c, job, diagnosis, report);
+	trawl_job_report_free(report);
+	trawl_diagnosis_free(diagnosis);
+	return status;
 }
 
 static int analyse_job(struct analyze_command *c, const char *const *arguments, size_t count)
 {
-	const struct cli_common *common = &c->analysing.reporting.common;
-	struct trawl_diagnosis *diagnosis = NULL;
 	struct trawl_job *job = NULL;
-	struct trawl_error err;
 	int status, loaded;
 
-	c->ranks.common = common;
+	c->ranks.common = &c->analysing.reporting.common;
 	c->ranks.options.collectives_only = c->ranks.options.findings = true;
 	loaded = cli_load_job(&job, &c->ranks, arguments, count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;
-	if (trawl_diagnose_job(&diagnosis, job, common->threads, &err))
-		status = cli_fail(&err);
-	else
-		status = analyse_limiting_rank(c, job, diagnosis);
-	trawl_diagnosis_free(diagnosis);
+	status = diagnose_job(c, job);
 	trawl_job_free(job);
 	return status == CLI_DONE ? loaded : status;
 }
@@ -196,12 +213,13 @@ const struct cli_command cli_command_analyze = {
 	"what limits a run, what each remedy would gain, and why",
 	"Prints the findings: what limits the run, largest gain first, by replay of what waited for\n"
 	"what. Several traces, a directory or a pattern are the ranks of a job: findings are of all\n"
-	"of them, the rest of the rank that limits it. Writes findings.csv and findings.json, two\n"
-	"reports (standalone_analysis_fair.md, also as .html, and standalone_analysis_rough.md), their\n"
-	"data, replay packages of operators, perf_report.xlsx and perf_report_csvs/*.csv into the\n"
-	"output directory (default: analysis_output next to the trace). Without TRACE it prompts for\n"
-	"missing options on a terminal. --node and --container run it remotely: paths are remote, and\n"
-	"trawl must be on the remote PATH.\n\n"
+	"of them, the rest of the rank that limits it, and findings.html has them, charts and tables of\n"
+	"its ranks on a page. Writes findings.csv and findings.json, two reports\n"
+	"(standalone_analysis_fair.md, also as .html, and standalone_analysis_rough.md), their data,\n"
+	"replay packages of operators, perf_report.xlsx and perf_report_csvs/*.csv into the output\n"
+	"directory (default: analysis_output next to the trace). Without TRACE it prompts for missing\n"
+	"options on a terminal. --node and --container run it remotely: paths are remote, and trawl must\n"
+	"be on the remote PATH.\n\n"
 	"  trawl analyze run/trace.json.gz -o analysis --platform MI300X --model BERT\n",
 	options,
 	analyze,

@@ -54,14 +54,9 @@ static bool has(const struct row *r, const char *column)
 	return cell_of(r, column).state == TRAWL_CELL_VALUE;
 }
 
-/* "at most", "estimated": how the gain is known, where it is no replay. */
-static const char *how_words(const struct row *r)
+const char *cli_gain_words(const char *how)
 {
-	struct trawl_cell how = cell_of(r, TW_COL_GAIN_HOW);
-
-	return !strcmp(how.text, "bound")    ? "at most " :
-	       !strcmp(how.text, "estimate") ? "about " :
-					       "";
+	return !strcmp(how, "bound") ? "at most " : !strcmp(how, "estimate") ? "about " : "";
 }
 
 static void add_detail(struct cli_screen *s, const struct row *r, const char *label,
@@ -92,7 +87,8 @@ static void add_finding(struct cli_screen *s, const struct row *r, bool of_step)
 		tw_str_add_char(&line, ')');
 	}
 	if (has(r, TW_COL_GAIN_PERCENT))
-		tw_str_addf(&line, ": gain %s%.1f %%, %.3f ms%s", how_words(r),
+		tw_str_addf(&line, ": gain %s%.1f %%, %.3f ms%s",
+			    cli_gain_words(cell_of(r, TW_COL_GAIN_HOW).text),
 			    cell_of(r, TW_COL_GAIN_PERCENT).real, cell_of(r, TW_COL_GAIN_MS).real,
 			    of_step ? " of a step" : "");
 	tw_str_add_cstr(&s->out, "  ");

@@ -294,11 +294,30 @@ static int print_text(const struct tw_json_value *manifest, const struct trawl_d
 	return cli_screen_print(&s);
 }
 
+/* For programs: the answer, the findings, and the tables of the analysis. */
+static int print_tables(const struct trawl_diagnosis *diagnosis,
+			const struct trawl_job_report *job_report,
+			struct trawl_table *const tables[TABLES], enum tw_format format)
+{
+	struct trawl_table *verdict = cli_analysis_verdict(diagnosis, job_report);
+	const struct trawl_table *printed[2 + TABLES] = { verdict,
+							  trawl_diagnosis_findings(diagnosis) };
+	int status, i;
+
+	if (!verdict)
+		return cli_no_memory();
+	for (i = 0; i < TABLES; i++)
+		printed[2 + i] = tables[i];
+	status = cli_print_tables(printed, 2 + TABLES, format, "analyze", 0);
+	trawl_table_free(verdict);
+	return status;
+}
+
 int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categories,
-		       const struct trawl_diagnosis *diagnosis, enum tw_format format)
+		       const struct trawl_diagnosis *diagnosis,
+		       const struct trawl_job_report *job_report, enum tw_format format)
 {
 	struct trawl_table *tables[TABLES] = { NULL, categories };
-	const struct trawl_table *printed[TABLES + 1];
 	const struct tw_json_value *manifest;
 	struct trawl_error err;
 	int status = CLI_FAILED, i;
@@ -317,12 +336,8 @@ int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categor
 		status = cli_fail(&err);
 	else if (format == TW_FORMAT_TABLE)
 		status = print_text(manifest, diagnosis, (const struct trawl_table *const *)tables);
-	else {
-		printed[0] = trawl_diagnosis_findings(diagnosis);
-		for (i = 0; i < TABLES; i++)
-			printed[1 + i] = tables[i];
-		status = cli_print_tables(printed, 1 + TABLES, format, "analyze", 0);
-	}
+	else
+		status = print_tables(diagnosis, job_report, tables, format);
 	trawl_table_free(tables[0]);
 	return status;
 }

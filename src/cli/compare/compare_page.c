@@ -63,16 +63,6 @@ static const char *const shown_columns[] = {
 };
 #define SHOWN_COLUMNS (sizeof(shown_columns) / sizeof(shown_columns[0]))
 
-static bool has_values(const struct trawl_table *table, size_t column)
-{
-	size_t row;
-
-	for (row = 0; row < trawl_table_rows(table); row++)
-		if (trawl_table_cell(table, row, column).state == TRAWL_CELL_VALUE)
-			return true;
-	return false;
-}
-
 /* Names are in the table before, reasons above; how many configurations an item is in is no news. */
 static bool is_said_elsewhere(const char *table, const char *column)
 {
@@ -84,32 +74,13 @@ static bool is_said_elsewhere(const char *table, const char *column)
 /* Those of its columns that are shown and say something; NULL when out of memory. */
 static struct trawl_table *narrowed(const struct trawl_table *table)
 {
-	struct trawl_column columns[SHOWN_COLUMNS];
-	size_t from[SHOWN_COLUMNS], count = 0, i, row;
-	const struct tw_table_spec spec = { .name = trawl_table_name(table),
-					    .meaning = trawl_table_meaning(table),
-					    .keep_empty = true };
-	struct trawl_table *out;
+	const char *headers[SHOWN_COLUMNS];
+	size_t count = 0, i;
 
-	for (i = 0; i < SHOWN_COLUMNS; i++) {
-		size_t column = trawl_table_find_column(table, shown_columns[i]);
-
-		if (column == trawl_table_columns(table) || !has_values(table, column) ||
-		    is_said_elsewhere(trawl_table_name(table), shown_columns[i]))
-			continue;
-		columns[count] = *trawl_table_column(table, column);
-		from[count++] = column;
-	}
-	out = tw_table_new_columns(&spec, columns, count, trawl_allocator_default());
-	for (row = 0; row < trawl_table_rows(table) && out; row++) {
-		size_t to = tw_table_add_row(out);
-
-		for (i = 0; i < count; i++)
-			tw_table_copy_cell(out, to, i, table, row, from[i]);
-	}
-	for (i = 0; i < trawl_table_notes(table) && out; i++)
-		tw_table_add_note(out, "%s", trawl_table_note(table, i));
-	return tw_table_finished(out);
+	for (i = 0; i < SHOWN_COLUMNS; i++)
+		if (!is_said_elsewhere(trawl_table_name(table), shown_columns[i]))
+			headers[count++] = shown_columns[i];
+	return tw_table_narrow(table, headers, count, trawl_allocator_default());
 }
 
 /* Tables of the page in their order; those of many rows per configuration are in the workbook. */
@@ -231,14 +202,6 @@ static int list_tables(struct made *m, const struct trawl_comparison *c)
 
 /* ---- pictures */
 
-static const char *const picture_headings[TW_VARIANCE_PLOTS] = {
-	[TW_PLOT_THREADS] = "Variance by Thread Count",
-	[TW_PLOT_CHANNELS] = "Variance by Channel Count",
-	[TW_PLOT_RANKS] = "Variance by Rank",
-	[TW_PLOT_VIOLINS] = "Variance Distribution (Violin Plots)",
-	[TW_PLOT_INTERACTION] = "Thread-Channel Interaction",
-};
-
 static const char *picture_path(const struct trawl_sweep *sweep, const char *plot)
 {
 	struct tw_str path;
@@ -261,7 +224,7 @@ static size_t list_pictures(const struct trawl_comparison *c, struct tw_page_pic
 	    c->sides[1].kind != TW_SIDE_SWEEP)
 		return 0;
 	for (i = 0; i < TW_VARIANCE_PLOTS; i++) {
-		list[i] = (struct tw_page_pictures){ .heading = picture_headings[i] };
+		list[i] = (struct tw_page_pictures){ .heading = tw_variance_plot_headings[i] };
 		for (side = 0; side < 2; side++) {
 			const char *path =
 				picture_path(&c->sides[side].sweep, tw_variance_plot_names[i]);

@@ -1,6 +1,7 @@
 /* trawl collectives: from the traces of all ranks to what their collectives cost, and why. */
 #include "cli/ranks/collectives.h"
 #include "cli/ranks/ranks.h"
+#include "cli/ranks/ranks_page.h"
 #include "cli/screen.h"
 #include "cli/trace/reporting.h"
 
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #define HEAT_MAP "all2allv_heatmap.png"
+#define PAGE "collective_all_ranks.html"
 
 struct collectives_command {
 	struct cli_reporting reporting;
@@ -77,18 +79,43 @@ static int print_result(const struct trawl_job *job, const struct trawl_job_repo
 	return cli_screen_print(&s);
 }
 
+static int write_page(struct cli_outputs *o, const struct trawl_job *job,
+		      const struct trawl_job_report *t, struct trawl_error *err)
+{
+	struct cli_page page = { .title = cli_page_of_job("Collectives of the job", NULL, job) };
+
+	cli_page_verdict(&page, trawl_job_report_find(t, "verdict"));
+	cli_page_known_ranks(&page, job);
+	cli_page_ranks(&page, t, true);
+	o->page = PAGE;
+	return cli_page_write(&page, cli_below(o->dir, PAGE), err);
+}
+
+static int write_files(struct cli_outputs *o, const struct trawl_job *job,
+		       const struct trawl_job_report *t, struct trawl_error *err)
+{
+	int failed = cli_write_job_report(o, t, err);
+
+	if (failed || (o->r->no_csv && o->r->no_xlsx))
+		return failed;
+	draw_heat_map(o->r, t, o);
+	return write_page(o, job, t, err);
+}
+
 static int write_and_print(const struct cli_reporting *r, const struct trawl_job *job,
 			   const struct trawl_job_report *t)
 {
-	struct cli_outputs o = { r, cli_job_dir(job, &r->common), "collective_all_ranks_csvs",
-				 "collective_all_ranks.xlsx", NULL };
+	struct cli_outputs o = { r,
+				 cli_job_dir(job, &r->common),
+				 "collective_all_ranks_csvs",
+				 "collective_all_ranks.xlsx",
+				 NULL,
+				 NULL };
 	struct trawl_error err;
-	int status, failed = cli_write_job_report(&o, t, &err);
+	int status, failed = write_files(&o, job, t, &err);
 
 	if (failed && failed != TRAWL_EIO)
 		return cli_fail(&err);
-	if (!failed && (!r->no_csv || !r->no_xlsx))
-		draw_heat_map(r, t, &o);
 	/* What was found out is printed all the same where it cannot be written. */
 	status = print_result(job, t, o.picture, r->common.format);
 	if (failed)
@@ -170,9 +197,10 @@ const struct cli_command cli_command_collectives = {
 	"collectives over all ranks: waits, stragglers, bandwidth",
 	"RANKS is a directory, a pattern or a list of the traces of one job, one per rank. "
 	"Writes\n"
-	"collective_all_ranks.xlsx, collective_all_ranks_csvs/*.csv and, for all_to_allv,\n"
-	"all2allv_heatmap.png into the output directory (default: analysis_output beside the\n"
-	"traces), and prints a summary. Exit status 3: a rank is missing or was skipped.\n"
+	"collective_all_ranks.html (verdict, charts and tables on a page), .xlsx,\n"
+	"collective_all_ranks_csvs/*.csv and, for all_to_allv, all2allv_heatmap.png into the output\n"
+	"directory (default: analysis_output beside the traces), and prints a summary. Exit status 3:\n"
+	"a rank is missing or was skipped.\n"
 	"\n"
 	"  trawl collectives traces/ -o collectives --gpus-per-node 8\n",
 	options,

@@ -62,6 +62,10 @@ int cli_sweep_print_table(const struct cli_sweep *s, const struct trawl_sweep_re
 			  const char *name, const char *schema);
 /* trawl_sweep_results_text() */
 int cli_sweep_print_text(struct trawl_sweep_results *results, const char *before);
+/* sweep_page.c: the page of the whole, in tracelens_analysis; the exit status. */
+#define CLI_SWEEP_PAGE "sweep.html"
+int cli_sweep_write_page(const struct cli_sweep *s, const struct trawl_sweep_results *results,
+			 bool plots);
 /* Where the files are. */
 void cli_sweep_tell_where(const struct cli_sweep *s, const struct trawl_sweep_results *results);
 /* CLI_INCOMPLETE in the place of CLI_DONE where something is left out. */

@@ -33,6 +33,8 @@ static int go_on(struct all_command *c, struct trawl_sweep_results *results)
 	if (c->s.common.verbose)
 		cli_message("compared in %.3f s", cli_seconds() - start);
 	if (status == CLI_DONE)
+		status = cli_sweep_write_page(&c->s, results, !c->no_plots);
+	if (status == CLI_DONE)
 		status = print_all(&c->s, results);
 	if (status == CLI_DONE)
 		cli_sweep_tell_where(&c->s, results);
@@ -81,8 +83,9 @@ const struct cli_command cli_sweep_all = {
 	"DIR",
 	"every stage in one run: the best configuration, and why",
 	"Writes what 'sweep report', 'variance', 'timestamps', 'overlap', 'plots' and 'merge' write,\n"
-	"reading each trace once, and prints the configurations, best first, with the lead of the\n"
-	"best, its trade-offs, and what slows its GEMMs down.\n\n"
+	"reading each trace once, and sweep.html, a page with the answer, charts and tables. Prints the\n"
+	"configurations, best first, with the lead of the best, its trade-offs, and what slows its GEMMs\n"
+	"down.\n\n"
 	"  trawl sweep all experiments/sweep_20251124_222204\n"
 	"  trawl sweep all experiments/sweep_20251124_222204 -o results --no-plots --max-memory 16G\n",
 	options,

@@ -44,6 +44,45 @@ static void add_answer(const struct trawl_sweep_results *results, struct cli_scr
 	tw_str_add_cstr(&s->out, count ? "\n" : "");
 }
 
+static const struct trawl_column verdict_columns[] = {
+	TW_TEXT("text", 100, "sentence of the answer; the first names the best configuration",
+		.values = "!"),
+};
+
+static const struct tw_table_spec verdict_spec =
+	TW_SPEC("verdict", "answer in sentences", verdict_columns, .keep_empty = true);
+
+static struct trawl_table *verdict_of(const struct trawl_sweep_results *results)
+{
+	struct trawl_table *table = tw_table_new(&verdict_spec, trawl_allocator_default());
+	size_t count = trawl_sweep_results_lines(results), i;
+
+	for (i = 0; table && i < count; i++)
+		tw_table_set_str(table, tw_table_add_row(table), 0,
+				 trawl_sweep_results_line(results, i));
+	return tw_table_finished(table);
+}
+
+/* With the answer behind the tables, as other formats, and earlier versions, do not have it. */
+static int print_json(const struct cli_sweep *c, const struct trawl_sweep_results *results,
+		      const struct trawl_table *more)
+{
+	struct trawl_table *verdict = verdict_of(results);
+	const struct trawl_table *tables[3];
+	size_t count = 0;
+	int status;
+
+	if (!verdict)
+		return cli_no_memory();
+	tables[count++] = trawl_sweep_results_find(results, "configurations");
+	if (more)
+		tables[count++] = more;
+	tables[count++] = verdict;
+	status = cli_print_tables(tables, count, c->common.format, "sweep", 0);
+	trawl_table_free(verdict);
+	return status;
+}
+
 int cli_sweep_print_results(const struct cli_sweep *c, const struct trawl_sweep_results *results,
 			    const struct trawl_table *more)
 {
@@ -52,6 +91,8 @@ int cli_sweep_print_results(const struct cli_sweep *c, const struct trawl_sweep_
 	enum tw_format format = c->common.format;
 	struct cli_screen s;
 
+	if (format == TW_FORMAT_JSON || format == TW_FORMAT_SCHEMA)
+		return print_json(c, results, more);
 	cli_screen_init(&s);
 	if (format == TW_FORMAT_TABLE)
 		add_answer(results, &s);

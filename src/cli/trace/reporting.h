@@ -87,6 +87,7 @@ struct cli_outputs {
 	const char *dir;
 	const char *csvs, *xlsx; /* names in it */
 	const char *picture;	 /* NULL: none was drawn */
+	const char *page;	 /* NULL: none was written */
 };
 
 struct cli_outputs cli_report_outputs(const struct cli_reporting *r, const char *dir);

@@ -2,7 +2,7 @@
 #include "data/tables.h"
 
 const char *const tw_compare_style[] = {
-	"/* The page that compares two sides: at the width of a phone and of a desk, in light and dark, and on paper. */",
+	"/* Pages of tables and pictures (a comparison, a job): at the width of a phone and of a desk, in light and dark, and on paper. */",
 	":root {",
 	"  color-scheme: light dark;",
 	"  --page: #f2f4f6;",
@@ -66,6 +66,7 @@ const char *const tw_compare_style[] = {
 	"a { color: var(--link); }",
 	"nav { display: flex; flex-wrap: wrap; gap: 0.25em 1.2em; margin: 1em 0; font-size: 0.92rem; }",
 	".info { background: var(--info); border-left: 4px solid var(--head); border-radius: 4px; padding: 0.5em 1em; margin: 1em 0; }",
+	".info p:first-child { font-weight: 600; }",
 	".faint, .notes { color: var(--faint); font-size: 0.92rem; }",
 	".scroll { overflow-x: auto; margin: 0.7em 0; -webkit-overflow-scrolling: touch; }",
 	".scroll:focus-visible, button:focus-visible, input:focus-visible, summary:focus-visible, a:focus-visible {",
@@ -111,6 +112,7 @@ const char *const tw_compare_style[] = {
 	".tools button { font: inherit; color: var(--link); background: none; border: 1px solid var(--line); border-radius: 4px; padding: 0.25em 0.7em; cursor: pointer; }",
 	".pair { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1rem; }",
 	"figure { margin: 0; border: 1px solid var(--line); border-radius: 4px; overflow: hidden; }",
+	".chart { max-width: 700px; margin: 0.7em 0; }",
 	"figcaption { background: var(--head); color: var(--head-text); font-weight: 600; padding: 0.35em 0.6em; }",
 	"img { display: block; width: 100%; height: auto; background: #ffffff; }",
 	".missing { padding: 1.5em 0.8em; margin: 0; color: var(--faint); text-align: center; }",
@@ -137,6 +139,6 @@ const char *const tw_compare_style[] = {
 	"}",
 };
 
-const size_t tw_compare_style_lines = 133;
+const size_t tw_compare_style_lines = 135;
 
-const char tw_compare_style_hash[] = "sha256-o6MNGhHhrqex8GCa45g+9koqU6W5B0kgCHlCX3sskFI=";
+const char tw_compare_style_hash[] = "sha256-0KC6cJ6lWnaf9a4FhYUxTcuOMxdOiNjGPlm/7YsBHro=";

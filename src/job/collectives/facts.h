@@ -19,7 +19,7 @@
 		"recorded name, else the kind from the op or kernel name")
 #define TW_COLUMN_GROUP_SIZE TW_ID("Group size", 10, "recorded group size")
 #define TW_COLUMN_DTYPE TW_TEXT("dtype", 12, "element type")
-#define TW_COLUMN_NODE_ID TW_INTEGER("node_id", 8, "rank / GPUs per node", .values = ">=0")
+#define TW_COLUMN_NODE_ID TW_INTEGER(TW_COL_NODE_ID, 8, "rank / GPUs per node", .values = ">=0")
 #define TW_COLUMN_NODE_SPAN           \
 	TW_TEXT(TW_COL_NODE_SPAN, 12, \
 		"intra_node, inter_node, or unknown: where the ranks of the group are")

@@ -12,7 +12,7 @@ enum { RANK, RULE, GPU_SLICES, HOST_SLICES, OTHERS, ARROWS, MOVED, LOOSE, SHIFT,
 
 static const struct trawl_column columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
-	[RULE] = TW_TEXT("rank from", 10,
+	[RULE] = TW_TEXT(TW_COL_RANK_FROM, 10,
 			 "source of the rank: the trace (distributedInfo), process label, recorded "
 			 "collectives, file name, or file order",
 			 .values = "!trace|name|order"),

@@ -15,7 +15,7 @@ static const struct trawl_column columns[] = {
 	[DRIFT] = TW_REAL("drift (ppm)", "ppm", 3, 10, "drift of the offset over time"),
 	[SHIFT] = TW_US("applied shift (us)", 20,
 			"shift added to the times of the trace to compare ranks"),
-	[NODE] = TW_INTEGER("node_id", 8, "rank / GPUs per node", .values = ">=0"),
+	[NODE] = TW_INTEGER(TW_COL_NODE_ID, 8, "rank / GPUs per node", .values = ">=0"),
 	[HOST] = TW_TEXT("host", 16, "host name, where recorded"),
 	[REMARK] = TW_TEXT("remark", 40, "anomaly of this clock"),
 };

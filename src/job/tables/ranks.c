@@ -35,19 +35,20 @@ static const struct trawl_column columns[] = {
 		.values = "!read|damaged|no GPU work|duplicate|unreadable|not a trace|missing"),
 	[FILE_NAME] = TW_TEXT("file", 28, "trace file, below the common directory"),
 	[RULE] = TW_TEXT(
-		"rank from", 10,
+		TW_COL_RANK_FROM, 10,
 		"source of the rank: metadata of the trace (distributedInfo), process label, "
 		"recorded collectives, file name, file order"),
 	[NAME_RANK] = TW_INTEGER("rank in name", 8, "rank in the file name", .values = ">=0"),
-	[NODE] = TW_INTEGER("node_id", 7, "rank / GPUs per host", .values = ">=0"),
+	[NODE] = TW_INTEGER(TW_COL_NODE_ID, 7, "rank / GPUs per host", .values = ">=0"),
 	[HOST] = TW_TEXT("host", 12, "host name, where recorded"),
-	[DEVICE] = TW_TEXT("device name", 22, "its GPU"),
+	[DEVICE] = TW_TEXT(TW_COL_DEVICE_NAME, 22, "its GPU"),
 	[FIRST_STEP] =
 		TW_INTEGER("first step", 8, "first profiler step in the trace", .values = ">=0"),
 	[LAST_STEP] =
 		TW_INTEGER("last step", 8, "last profiler step in the trace", .values = ">=0"),
 	[EVENTS] = TW_INTEGER("events", 10, "events of the trace", .values = ">=0"),
-	[GPU_EVENTS] = TW_INTEGER("GPU events", 10, "kernels, copies and fills", .values = ">=0"),
+	[GPU_EVENTS] =
+		TW_INTEGER(TW_COL_GPU_EVENTS, 10, "kernels, copies and fills", .values = ">=0"),
 	[COLLECTIVES] = TW_INTEGER("communication kernels", 10,
 				   "kernels of collectives and transfers", .values = ">=0"),
 	[FIRST] = TW_US("first GPU start (us)", 18, "clock of the trace"),

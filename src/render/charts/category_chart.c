@@ -19,10 +19,7 @@
 #define SUBTITLE_CELLS 56
 #define NAME_CELLS 32
 
-/* Distinguishable with color blindness (Okabe and Ito). */
-static const struct {
-	const char *colour, *name;
-} kinds[TW_BAR_KINDS] = {
+const struct tw_bar_look tw_bar_looks[TW_BAR_KINDS] = {
 	[TW_BAR_COMPUTE] = { "0072b2", "computing" },
 	[TW_BAR_UNLINKED] = { "56b4e9", "launch not recorded" },
 	[TW_BAR_COMMUNICATION] = { "d55e00", TW_LABEL_EXPOSED_COMMUNICATION },
@@ -51,7 +48,7 @@ static void add_bar(struct tw_str *out, const struct tw_category_bar *bar, doubl
 	if (!(end > LEFT + 1))
 		end = LEFT + 1;
 	tw_svg_text(out, LEFT, y + NAME, &name_font, bar->name, NAME_CELLS);
-	tw_svg_box(out, LEFT, y + BAR_TOP, end, y + BAR_BOTTOM, kinds[bar->kind].colour);
+	tw_svg_box(out, LEFT, y + BAR_TOP, end, y + BAR_BOTTOM, tw_bar_looks[bar->kind].colour);
 	tw_str_init(&text, out->allocator);
 	tw_str_add_real_fixed(&text, bar->time_ms, 3);
 	tw_str_add_cstr(&text, " ms");
@@ -75,7 +72,8 @@ static double add_kinds(struct tw_str *out, const struct tw_category_chart *char
 	for (i = 0; i < chart->count; i++)
 		there[chart->bars[i].kind] |= is_known(&chart->bars[i]);
 	for (i = 0; i < TW_BAR_KINDS; i++) {
-		double width = 36 + (double)strlen(kinds[i].name) * note_font.size * TW_SVG_CELL;
+		double width =
+			36 + (double)strlen(tw_bar_looks[i].name) * note_font.size * TW_SVG_CELL;
 
 		if (!there[i])
 			continue;
@@ -83,8 +81,8 @@ static double add_kinds(struct tw_str *out, const struct tw_category_chart *char
 			x = LEFT;
 			y += LEGEND_ROW;
 		}
-		tw_svg_box(out, x, y - 7, x + 14, y + 7, kinds[i].colour);
-		tw_svg_text(out, x + 20, y, &note_font, kinds[i].name, 0);
+		tw_svg_box(out, x, y - 7, x + 14, y + 7, tw_bar_looks[i].colour);
+		tw_svg_text(out, x + 20, y, &note_font, tw_bar_looks[i].name, 0);
 		x += width;
 	}
 	return y + LEGEND_ROW;

@@ -19,6 +19,13 @@ enum tw_bar_kind {
 	TW_BAR_KINDS,
 };
 
+/* Colours that are distinguishable with color blindness (Okabe and Ito), and what they are called. */
+struct tw_bar_look {
+	const char *colour, *name;
+};
+
+extern const struct tw_bar_look tw_bar_looks[TW_BAR_KINDS];
+
 struct tw_category_bar {
 	const char *name; /* any text */
 	enum tw_bar_kind kind;

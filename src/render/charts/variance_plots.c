@@ -17,6 +17,14 @@ const char *const tw_variance_plot_names[TW_VARIANCE_PLOTS] = {
 	[TW_PLOT_INTERACTION] = "variance_thread_channel_interaction",
 };
 
+const char *const tw_variance_plot_headings[TW_VARIANCE_PLOTS] = {
+	[TW_PLOT_THREADS] = "Variance by Thread Count",
+	[TW_PLOT_CHANNELS] = "Variance by Channel Count",
+	[TW_PLOT_RANKS] = "Variance by Rank",
+	[TW_PLOT_VIOLINS] = "Variance Distribution (Violin Plots)",
+	[TW_PLOT_INTERACTION] = "Thread-Channel Interaction",
+};
+
 /* In points; a picture's sizes are in inches. */
 #define INCH 72.0
 /* Text is as large on wide pictures as on narrow ones, when a phone shows all of their width. */

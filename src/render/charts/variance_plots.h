@@ -30,6 +30,8 @@ enum tw_variance_plot {
 
 /* Without directory and ending. */
 extern const char *const tw_variance_plot_names[TW_VARIANCE_PLOTS];
+/* On pages. */
+extern const char *const tw_variance_plot_headings[TW_VARIANCE_PLOTS];
 
 /*
  * All five as DIR/<name>.png of 300 dots an inch, or .svg; done[i] says whether one is there.  As

@@ -123,6 +123,8 @@ static void add_sides(const struct tw_compare_page *page, struct tw_str *out)
 {
 	size_t i;
 
+	if (!page->side_count)
+		return;
 	tw_str_addf(out, "<h2>%s Information</h2>\n<div class=\"scroll\">\n<table>\n",
 		    what_of(page));
 	tw_str_addf(out,
@@ -345,6 +347,18 @@ static void add_part_head(const struct tw_page_table *t, size_t number, struct t
 	add_lines(t->lines, t->line_count, out);
 }
 
+/* Its title is in it, and so is what a reader of the screen says. */
+static void add_chart(const struct tw_page_table *t, struct tw_str *out)
+{
+	if (!t->chart || !t->chart->len)
+		return;
+	add(out, "<figure class=\"chart\"><img alt=\"Chart: ");
+	add_text(out, t->heading);
+	add(out, "\" src=\"data:image/svg+xml;base64,");
+	tw_add_base64(out, (const unsigned char *)t->chart->ptr, t->chart->len);
+	add(out, "\"></figure>\n");
+}
+
 static void add_table(const struct tw_page_table *t, size_t number, struct tw_str *out)
 {
 	size_t rows = trawl_table_rows(t->table), kept = rows - t->folded;
@@ -359,6 +373,7 @@ static void add_table(const struct tw_page_table *t, size_t number, struct tw_st
 		add_text(out, t->text);
 		add(out, "</p>\n");
 	}
+	add_chart(t, out);
 	if (kept)
 		add_grid(t, number, 0, kept, out);
 	else if (rows)
@@ -406,8 +421,10 @@ static void add_image(const struct tw_page_pictures *p, const char *label,
 {
 	add(out, "<img alt=\"");
 	add_text(out, p->heading);
-	add(out, ", ");
-	add_text(out, label);
+	if (label) {
+		add(out, ", ");
+		add_text(out, label);
+	}
 	add(out, "\"");
 	/* So that the page does not move while it is decoded. */
 	if (!strcmp(type, "image/png") && bytes->len > 24)
@@ -445,9 +462,12 @@ static int add_picture(const struct tw_page_pictures *p, size_t side, const char
 		else if (!type)
 			tw_str_addf(told, "'%s' is no PNG or SVG picture\n", path);
 	}
-	add(out, "<figure><figcaption>");
-	add_text(out, label);
-	add(out, "</figcaption>");
+	add(out, "<figure>");
+	if (label) {
+		add(out, "<figcaption>");
+		add_text(out, label);
+		add(out, "</figcaption>");
+	}
 	if (type)
 		add_image(p, label, &bytes, type, out);
 	else
@@ -461,14 +481,15 @@ static int add_pictures(const struct tw_compare_page *page, size_t i, struct tw_
 			struct tw_str *told)
 {
 	const struct tw_page_pictures *p = &page->pictures[i];
-	size_t side;
+	size_t sides = page->side_count ? 2 : 1, side;
 	int status = 0;
 
 	tw_str_addf(out, "<section class=\"pictures\">\n<h2 id=\"pictures%zu\">", i + 1);
 	add_text(out, p->heading);
-	add(out, "</h2>\n<div class=\"pair\">\n");
-	for (side = 0; side < 2 && !status; side++)
-		status = add_picture(p, side, page->sides[side].label, out, told);
+	tw_str_addf(out, "</h2>\n<div%s>\n", sides == 2 ? " class=\"pair\"" : "");
+	for (side = 0; side < sides && !status; side++)
+		status = add_picture(p, side, sides == 2 ? page->sides[side].label : NULL, out,
+				     told);
 	add(out, "</div>\n</section>\n");
 	return status;
 }

@@ -1,6 +1,6 @@
 /*
- * A page that shows sides next to each other and needs nothing else: its style, pictures and
- * the script that sorts and filters its tables are inside; without the script it is whole too.
+ * A page of tables and pictures, of one thing or of sides next to each other, that needs nothing
+ * else: its style, pictures and the script that sorts and filters its tables are inside; without the script it is whole too.
  * Nothing else runs in it and nothing is loaded.  All text is escaped here.
  */
 #ifndef TW_RENDER_PAGES_COMPARE_PAGE_H
@@ -22,6 +22,7 @@ struct tw_page_table {
 	const char *part;
 	const char *const *lines;
 	size_t line_count;
+	const struct tw_str *chart; /* an SVG picture above the table; NULL or empty: none */
 };
 
 struct tw_page_side {
@@ -30,7 +31,7 @@ struct tw_page_side {
 	const char *const *files;
 };
 
-/* A picture of each side. */
+/* A picture of each side; of a page without sides the first. */
 struct tw_page_pictures {
 	const char *heading;
 	const char *paths[2]; /* PNG or SVG files; NULL or not there: said so in its place */
@@ -39,7 +40,7 @@ struct tw_page_pictures {
 struct tw_compare_page {
 	const char *title;
 	const char *what;		  /* a side is: "Sweep", "Report", "Trace"; NULL: "Sweep" */
-	const struct tw_page_side *sides; /* two where there are pictures */
+	const struct tw_page_side *sides; /* none, or several; two where there are pictures */
 	size_t side_count;
 	const char *const *lines; /* the answer in sentences, first of all */
 	size_t line_count;

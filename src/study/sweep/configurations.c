@@ -176,11 +176,13 @@ static const struct trawl_column columns[] = {
 	[SPREAD_MS] = TW_MEAN_MS(
 		"spread ms", 10,
 		"rank-to-rank noise of the total time: 1.4826 x median absolute deviation"),
-	[COMPUTING_MS] = TW_MEAN_MS("compute ms", 12, "compute time, median over ranks"),
+	[COMPUTING_MS] =
+		TW_MEAN_MS(TW_COL_MEDIAN_COMPUTE_MS, 12, "compute time, median over ranks"),
 	[EXPOSED_COMM_MS] =
-		TW_MEAN_MS("exposed comm ms", 12,
+		TW_MEAN_MS(TW_COL_MEDIAN_EXPOSED_COMM_MS, 12,
 			   "communication not overlapped by compute, median over ranks"),
-	[IDLE_MS] = TW_MEAN_MS("idle ms", 10, "time without GPU work, median over ranks"),
+	[IDLE_MS] =
+		TW_MEAN_MS(TW_COL_MEDIAN_IDLE_MS, 10, "time without GPU work, median over ranks"),
 	[BLOCKED] = TW_INTEGER("blocked", 8,
 			       "high-variance GEMMs whose longest call overlaps collectives "
 			       "for more than half of it"),

@@ -30,9 +30,9 @@ const struct trawl_column tw_variance_columns[TW_VARIANCE_COLUMNS] = {
 	V(CHANNEL) = TW_INTEGER("channel", 8, "channels of the configuration", .values = ">=0"),
 	V(RANK) = TW_INTEGER("rank", 6, "rank", .values = ">=0"),
 	V(KERNEL) = TW_TEXT("kernel_name", 40, "kernel with the most time"),
-	V(MIN) = REAL("kernel_time_min_us", "µs", 3, "min kernel time of a call"),
-	V(MAX) = REAL("kernel_time_max_us", "µs", 3, "max kernel time of a call"),
-	V(DIFF) = REAL("time_diff_us", "µs", 3, "max - min"),
+	V(MIN) = REAL(TW_COL_KERNEL_TIME_MIN_US, "µs", 3, "min kernel time of a call"),
+	V(MAX) = REAL(TW_COL_KERNEL_TIME_MAX_US, "µs", 3, "max kernel time of a call"),
+	V(DIFF) = REAL(TW_COL_TIME_DIFF_US, "µs", 3, "max - min"),
 	V(KERNEL_TOTAL) = TW_US("kernel_total_time_us", 14, "time of that kernel, all calls"),
 	V(KERNEL_COUNT) = TW_INTEGER("kernel_count", 8, "number of kernels of the operator"),
 	V(KERNEL_NAMES) = TW_TEXT("kernel_names", 40, "kernel names, most time first"),
@@ -69,8 +69,8 @@ const struct trawl_column tw_variance_columns[TW_VARIANCE_COLUMNS] = {
 	V(MOST_NAME) = TW_TEXT("max_overlap_collective", 16, "that collective"),
 	V(TOTAL) = MS("total_overlap_duration_ms",
 		      "overlap of the call with all collectives (union)", .values = ">=0"),
-	V(TOTAL_PERCENT) = REAL("total_overlap_percentage", "%", 2, "share of the call in overlap",
-				.values = "0..100"),
+	V(TOTAL_PERCENT) = REAL(TW_COL_TOTAL_OVERLAP_PERCENTAGE, "%", 2,
+				"share of the call in overlap", .values = "0..100"),
 	V(SPAN) = TW_US("max_call_span_us", 14, "duration of the longest call, start to end"),
 };
 
