@@ -1,4 +1,5 @@
 /* trawl collectives: from the traces of all ranks to what their collectives cost, and why. */
+#include "cli/analyze/findings.h"
 #include "cli/ranks/collectives.h"
 #include "cli/ranks/ranks.h"
 #include "cli/screen.h"
@@ -43,10 +44,12 @@ static void tell_stale(const struct cli_outputs *o, const struct trawl_job_repor
 }
 
 static int print_result(const struct trawl_job *job, const struct trawl_job_report *t,
-			const char *heat_map, enum tw_format format)
+			const struct trawl_diagnosis *diagnosis, const char *heat_map,
+			enum tw_format format)
 {
 	/* Those that are small however many collectives there are, in the order of the workbook. */
 	static const char *const names[] = {
+		"findings",
 		"ranks",
 		"verdict",
 		"rank_timeline",
@@ -73,12 +76,15 @@ static int print_result(const struct trawl_job *job, const struct trawl_job_repo
 		return cli_print_tables(shown, count, format, "collectives", 0);
 	}
 	cli_screen_init(&s);
+	cli_add_findings(&s, diagnosis);
+	tw_str_add_char(&s.out, '\n');
 	cli_summarise_collectives(job, t, heat_map, &s);
 	return cli_screen_print(&s);
 }
 
 static int write_and_print(const struct cli_reporting *r, const struct trawl_job *job,
-			   const struct trawl_job_report *t)
+			   const struct trawl_job_report *t,
+			   const struct trawl_diagnosis *diagnosis)
 {
 	struct cli_outputs o = { r, cli_job_dir(job, &r->common), "collective_all_ranks_csvs",
 				 "collective_all_ranks.xlsx", NULL };
@@ -90,7 +96,7 @@ static int write_and_print(const struct cli_reporting *r, const struct trawl_job
 	if (!failed && (!r->no_csv || !r->no_xlsx))
 		draw_heat_map(r, t, &o);
 	/* What was found out is printed all the same where it cannot be written. */
-	status = print_result(job, t, o.picture, r->common.format);
+	status = print_result(job, t, diagnosis, o.picture, r->common.format);
 	if (failed)
 		return cli_fail_output(&err);
 	if (status == CLI_DONE) {
@@ -100,12 +106,14 @@ static int write_and_print(const struct cli_reporting *r, const struct trawl_job
 	return status;
 }
 
-static int analyse_job(const struct collectives_command *c, const struct trawl_job *job)
+static int report_job(const struct collectives_command *c, const struct trawl_job *job,
+		      const struct trawl_diagnosis *diagnosis)
 {
 	const struct cli_common *common = &c->reporting.common;
 	const struct trawl_job_report_options o = { .align = c->align,
 						    .collectives = true,
-						    .threads = common->threads };
+						    .threads = common->threads,
+						    .diagnosis = diagnosis };
 	double start = cli_seconds();
 	struct trawl_job_report *report;
 	struct trawl_error err;
@@ -115,8 +123,19 @@ static int analyse_job(const struct collectives_command *c, const struct trawl_j
 		return cli_fail(&err);
 	if (common->verbose)
 		cli_message("matched in %.3f s", cli_seconds() - start);
-	status = write_and_print(&c->reporting, job, report);
+	status = write_and_print(&c->reporting, job, report, diagnosis);
 	trawl_job_report_free(report);
+	return status;
+}
+
+static int analyse_job(const struct collectives_command *c, struct trawl_job *job)
+{
+	struct trawl_diagnosis *diagnosis;
+	int status = cli_diagnose_job(&diagnosis, job, &c->reporting.common);
+
+	if (status == CLI_DONE)
+		status = report_job(c, job, diagnosis);
+	trawl_diagnosis_free(diagnosis);
 	return status;
 }
 
@@ -137,14 +156,15 @@ static const struct cli_options options[] = {
 static int collectives(const struct cli_command *command, int argc, char **argv)
 {
 	struct collectives_command c = { .align = TRAWL_ALIGN_AUTO };
-	const struct trawl_job *at;
-	struct trawl_job *job;
+	struct trawl_job *job, *at;
 	int count, status, loaded;
 
 	cli_reporting_init(&c.reporting);
 	c.ranks = (struct cli_ranks){
 		.common = &c.reporting.common,
-		.options = { .report = &c.reporting.options, .collectives_only = true },
+		.options = { .report = &c.reporting.options,
+			     .collectives_only = true,
+			     .findings = true },
 	};
 	status = cli_begin(command, &c, argc, argv, &count);
 	if (status >= 0)
@@ -158,7 +178,8 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 	loaded = cli_load_job(&job, &c.ranks, (const char *const *)argv, (size_t)count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;
-	for (at = job, status = CLI_DONE; at && status == CLI_DONE; at = trawl_job_next(at))
+	for (at = job, status = CLI_DONE; at && status == CLI_DONE;
+	     at = (struct trawl_job *)trawl_job_next(at))
 		status = analyse_job(&c, at);
 	trawl_job_free(job);
 	return status == CLI_DONE ? loaded : status;
