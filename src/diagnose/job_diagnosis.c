@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/scope.h"
+#include "job/transport/wire.h"
 #include "path/job_path.h"
 
 #include <string.h>
@@ -73,6 +74,29 @@ int tw_diagnose_attach(struct tw_rank *rank, const struct trawl_report *report)
 	rank->attached = make(report, rank->allocator);
 	rank->free_attached = free_attached;
 	return rank->attached ? 0 : TRAWL_ENOMEM;
+}
+
+void tw_diagnose_pass(struct tw_wire *wire, struct tw_rank *rank)
+{
+	struct attached *a = rank->attached;
+
+	if (!tw_wire_number(wire, a != NULL, 1) || wire->status)
+		return;
+	if (!wire->out) {
+		a = tw_alloc_array(rank->allocator, 1, sizeof(*a));
+		if (!a) {
+			tw_wire_fail(wire, TRAWL_ENOMEM);
+			return;
+		}
+		a->allocator = a->part.allocator = a->claims.allocator = rank->allocator;
+		rank->attached = a;
+		rank->free_attached = free_attached;
+	}
+	tw_path_pass_part(wire, &a->part);
+	if (a->part.rank.collective_count != rank->collective_count)
+		tw_wire_fail(wire, TRAWL_EFORMAT);
+	if (!wire->status)
+		tw_claims_pass(wire, &a->claims, &a->part.rank);
 }
 
 /* Parts and claims in lists of their own; what they were in goes. */
