@@ -24,28 +24,54 @@ static void free_attached(void *context)
 	tw_free(allocator, a, sizeof(*a));
 }
 
+/* Of a part of the trace the whole is derived anew. */
+static int derive_whole(struct tw_derived **own, struct tw_analysis_input *in)
+{
+	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT, .autograd = true };
+	struct trawl_error err;
+
+	if (!in->derived->view.limited)
+		return 0;
+	if (tw_derive(own, in->trace, &options, &err))
+		return TRAWL_ENOMEM;
+	in->derived = *own;
+	in->modelled = NULL;
+	return 0;
+}
+
+/* A report of one table has no models, and has not paired the passes of autograd. */
+static int model_calls(struct tw_derived *paired, struct tw_modelled *modelled,
+		       struct tw_analysis_input *in, const struct trawl_allocator *scratch)
+{
+	if (in->modelled && in->modelled->end)
+		return 0;
+	if (!in->derived->autograd.pairs) {
+		*paired = *in->derived;
+		paired->allocator = scratch;
+		if (tw_autograd_build(&paired->autograd, paired))
+			return TRAWL_ENOMEM;
+		in->derived = paired;
+	}
+	in->modelled = modelled;
+	return tw_modelled_build(modelled, in->derived, scratch);
+}
+
 /*
  * The whole of the trace, with the pairs of autograd and what operations cost: of the report what it has,
  * the rest anew.
  */
 static int look_at(struct attached *a, const struct trawl_report *report)
 {
-	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT, .autograd = true };
 	struct tw_analysis_input in = *tw_report_input(report);
 	struct tw_modelled modelled = { 0 };
-	struct tw_derived *own = NULL;
-	struct trawl_error err;
+	struct tw_derived *own = NULL, paired;
 	struct tw_scope scope;
-	int status = 0;
+	int status;
 
 	tw_scope_begin(&scope, a->allocator);
-	if (in.derived->view.limited || !in.modelled || !in.modelled->end) {
-		if (tw_derive(&own, in.trace, &options, &err) ||
-		    tw_modelled_build(&modelled, own, &scope.allocator))
-			status = TRAWL_ENOMEM;
-		in.derived = own;
-		in.modelled = &modelled;
-	}
+	status = derive_whole(&own, &in);
+	if (!status)
+		status = model_calls(&paired, &modelled, &in, &scope.allocator);
 	if (!status)
 		status = tw_path_part_build(&a->part, in.derived, a->allocator);
 	if (!status)

@@ -149,6 +149,16 @@ static bool may_be_range(enum trawl_class class)
 	       class == TRAWL_CLASS_CPU_OP;
 }
 
+static void find_range_kinds(struct tw_look *look)
+{
+	const struct tw_events *e = &look->trace->events;
+	uint64_t n;
+
+	for (n = 0; n < e->count; n++)
+		if (e->phase[n] == 'X' && may_be_range(tw_class(look->trace, n)))
+			look->range_kinds |= tw_look_kinds(look, e->name[n]);
+}
+
 static int compare_ranges(const void *a, const void *b)
 {
 	const struct tw_range *x = a, *y = b;
@@ -177,6 +187,8 @@ void tw_ranges_of_kind(struct tw_look *look, unsigned kinds, struct tw_ranges *o
 	uint64_t n;
 
 	out->list.count = 0;
+	if (!(look->range_kinds & kinds))
+		return;
 	for (n = 0; n < e->count && !look->failed; n++) {
 		struct tw_range range;
 
@@ -686,6 +698,8 @@ void tw_look_prepare(struct tw_look *look)
 		index_nodes(look);
 	if (!look->failed)
 		find_callers(look);
+	if (!look->failed)
+		find_range_kinds(look);
 	if (!look->failed)
 		tw_ranges_of_kind(look, TW_HOST_OPTIMIZER_STEP, &look->optimizer);
 }

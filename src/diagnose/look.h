@@ -68,6 +68,7 @@ struct tw_look {
 	struct tw_call *call;	   /* scratch of reading them */
 	struct tw_groups spots;	   /* of all claims: numbers of their places */
 	unsigned *kinds;	   /* by text id: enum tw_host_kind, bit 31: asked */
+	unsigned range_kinds;	   /* of all python functions, annotations and operations */
 	struct tw_leaves *threads; /* by number of thread of the part */
 	uint32_t *leaf_gpu;
 	uint32_t *leaf_of;	/* by GPU event: leaf number, over all threads; TW_NONE: none */
