@@ -612,55 +612,86 @@ static void index_nodes(struct tw_look *look)
 		look->first_node[t + 1] += look->first_node[t];
 }
 
-struct frame {
-	struct tw_interval span;
-	uint32_t event;
-};
-
-static int by_span(const void *a, const void *b)
+static uint64_t frame_end(const void *context, uint32_t number)
 {
-	const struct frame *x = a, *y = b;
-
-	if (x->span.start_ns != y->span.start_ns)
-		return x->span.start_ns < y->span.start_ns ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
+	/* Of those that begin together the longest comes first. */
+	return ~tw_sort_key(((const struct tw_frame *)context)[number].end_ns);
 }
 
-/* Callers of the leaves of one thread: frames of its track. */
-static void find_callers_of(struct tw_look *look, const struct tw_leaves *leaves,
-			    struct frame *frames, size_t count)
+static uint64_t frame_start(const void *context, uint32_t number)
 {
-	struct tw_interval *spans = array(look, count, sizeof(*spans));
-	int64_t *moments = array(look, leaves->count, sizeof(*moments));
-	uint32_t *found = array(look, leaves->count, sizeof(*found)), i;
-	size_t first = (size_t)(leaves->at - look->leaves), k;
+	return tw_sort_key(((const struct tw_frame *)context)[number].start_ns);
+}
+
+/* The python functions of a thread, in the order of events. */
+static uint32_t take_frames(const struct tw_look *look, uint32_t track, struct tw_frame *out)
+{
+	const struct tw_events *e = &look->trace->events;
+	uint32_t n = 0;
+	uint64_t i;
+
+	for (i = 0; i < e->count; i++)
+		if (e->track[i] == track && e->phase[i] == 'X' &&
+		    tw_class(look->trace, i) == TRAWL_CLASS_PYTHON)
+			out[n++] = (struct tw_frame){ e->start_ns[i], e->start_ns[i] + e->dur_ns[i],
+						      (uint32_t)i };
+	return n;
+}
+
+/* By start; `frames` and `order` have room for all. */
+static void list_frames(struct tw_look *look, struct tw_leaves *thread, struct tw_frame *frames,
+			uint32_t *order)
+{
+	uint32_t n = take_frames(look, thread->track, frames), i;
+
+	thread->frames = array(look, n, sizeof(*frames));
+	for (i = 0; i < n; i++)
+		order[i] = i;
+	if (look->failed || tw_sort(order, n, frame_end, frames, look->scratch) ||
+	    tw_sort(order, n, frame_start, frames, look->scratch)) {
+		look->failed = true;
+		return;
+	}
+	for (i = 0; i < n; i++)
+		thread->frames[i] = frames[order[i]];
+	thread->frame_count = n;
+}
+
+/* Callers of the leaves of one thread. */
+static void find_callers_of(struct tw_look *look, const struct tw_leaves *thread)
+{
+	struct tw_interval *spans = array(look, thread->frame_count, sizeof(*spans));
+	int64_t *moments = array(look, thread->count, sizeof(*moments));
+	uint32_t *found = array(look, thread->count, sizeof(*found)), i;
+	size_t first = (size_t)(thread->at - look->leaves);
 
 	if (look->failed)
 		return;
-	qsort(frames, count, sizeof(*frames), by_span);
-	for (k = 0; k < count; k++)
-		spans[k] = frames[k].span;
-	for (i = 0; i < leaves->count; i++) {
-		moments[i] = tw_look_start(look, leaves->at[i].node);
+	for (i = 0; i < thread->frame_count; i++)
+		spans[i] = (struct tw_interval){ thread->frames[i].start_ns,
+						 thread->frames[i].end_ns };
+	for (i = 0; i < thread->count; i++) {
+		moments[i] = tw_look_start(look, thread->at[i].node);
 		/* Leaves are in the order of their launches, which nest no differently. */
 		if (i && moments[i] < moments[i - 1])
 			moments[i] = moments[i - 1];
 	}
-	if (tw_innermost(spans, (uint32_t)count, moments, leaves->count, found, look->scratch)) {
+	if (tw_innermost(spans, thread->frame_count, moments, thread->count, found,
+			 look->scratch)) {
 		look->failed = true;
 		return;
 	}
-	for (i = 0; i < leaves->count; i++)
+	for (i = 0; i < thread->count; i++)
 		if (found[i] != TW_INNERMOST_NONE)
-			look->caller[first + i] = frames[found[i]].event;
+			look->caller[first + i] = thread->frames[found[i]].event;
 }
 
 static void find_callers(struct tw_look *look)
 {
 	const struct tw_events *e = &look->trace->events;
-	struct frame *frames;
+	struct tw_frame *frames;
+	uint32_t *order, t;
 	uint64_t i, n = 0;
-	uint32_t t;
 	size_t k;
 
 	for (i = 0; i < e->count; i++)
@@ -668,20 +699,16 @@ static void find_callers(struct tw_look *look)
 	if (!n)
 		return;
 	frames = array(look, n, sizeof(*frames));
+	order = array(look, n, sizeof(*order));
 	look->caller = array(look, look->leaf_count, sizeof(*look->caller));
 	for (k = 0; !look->failed && k < look->leaf_count; k++)
 		look->caller[k] = TW_NONE;
 	for (t = 0; t < look->part->rank.thread_count && !look->failed; t++) {
 		if (!look->threads[t].count)
 			continue;
-		for (i = 0, n = 0; i < e->count; i++)
-			if (e->phase[i] == 'X' && e->track[i] == look->threads[t].track &&
-			    tw_class(look->trace, i) == TRAWL_CLASS_PYTHON)
-				frames[n++] = (struct frame){ { e->start_ns[i],
-								e->start_ns[i] + e->dur_ns[i] },
-							      (uint32_t)i };
-		if (n)
-			find_callers_of(look, &look->threads[t], frames, n);
+		list_frames(look, &look->threads[t], frames, order);
+		if (!look->failed && look->threads[t].frame_count)
+			find_callers_of(look, &look->threads[t]);
 	}
 }
 
