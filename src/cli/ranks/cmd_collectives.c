@@ -39,6 +39,8 @@ static void tell_stale(const struct cli_outputs *o, const struct trawl_job_repor
 	for (i = 0; (name = trawl_job_report_table_name(i)); i++)
 		if (!trawl_job_report_find(t, name))
 			cli_tell_stale_table(o, name, what);
+	if (!trawl_job_report_find(t, "findings"))
+		cli_tell_stale_table(o, "findings", "run: none of a part of it");
 	if (!o->picture && !o->r->common.quiet && !(o->r->no_csv && o->r->no_xlsx))
 		cli_tell_stale(cli_below(o->dir, HEAT_MAP), what);
 }
@@ -76,8 +78,10 @@ static int print_result(const struct trawl_job *job, const struct trawl_job_repo
 		return cli_print_tables(shown, count, format, "collectives", 0);
 	}
 	cli_screen_init(&s);
-	cli_add_findings(&s, diagnosis);
-	tw_str_add_char(&s.out, '\n');
+	if (diagnosis) {
+		cli_add_findings(&s, diagnosis);
+		tw_str_add_char(&s.out, '\n');
+	}
 	cli_summarise_collectives(job, t, heat_map, &s);
 	return cli_screen_print(&s);
 }
@@ -131,7 +135,7 @@ static int report_job(const struct collectives_command *c, const struct trawl_jo
 static int analyse_job(const struct collectives_command *c, struct trawl_job *job)
 {
 	struct trawl_diagnosis *diagnosis;
-	int status = cli_diagnose_job(&diagnosis, job, &c->reporting.common);
+	int status = cli_diagnose_job(&diagnosis, job, &c->ranks);
 
 	if (status == CLI_DONE)
 		status = report_job(c, job, diagnosis);
@@ -162,9 +166,7 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 	cli_reporting_init(&c.reporting);
 	c.ranks = (struct cli_ranks){
 		.common = &c.reporting.common,
-		.options = { .report = &c.reporting.options,
-			     .collectives_only = true,
-			     .findings = true },
+		.options = { .report = &c.reporting.options, .collectives_only = true },
 	};
 	status = cli_begin(command, &c, argc, argv, &count);
 	if (status >= 0)
@@ -175,6 +177,8 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 	status = cli_reporting_view(&c.reporting, command);
 	if (status >= 0)
 		return status;
+	/* They are of the whole run. */
+	c.ranks.options.findings = cli_reporting_is_whole(&c.reporting);
 	loaded = cli_load_job(&job, &c.ranks, (const char *const *)argv, (size_t)count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;

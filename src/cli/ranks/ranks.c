@@ -157,14 +157,17 @@ int cli_load_job(struct trawl_job **job, struct cli_ranks *ranks, const char *co
 }
 
 int cli_diagnose_job(struct trawl_diagnosis **out, struct trawl_job *job,
-		     const struct cli_common *common)
+		     const struct cli_ranks *ranks)
 {
 	double start = cli_seconds();
 	struct trawl_error err;
 
-	if (trawl_diagnose_job(out, job, common->threads, &err))
+	*out = NULL;
+	if (!ranks->options.findings)
+		return CLI_DONE;
+	if (trawl_diagnose_job(out, job, ranks->common->threads, &err))
 		return cli_fail(&err);
-	if (common->verbose)
+	if (ranks->common->verbose)
 		cli_message("findings made in %.3f s", cli_seconds() - start);
 	return CLI_DONE;
 }

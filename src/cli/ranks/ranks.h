@@ -34,11 +34,11 @@ int cli_load_job(struct trawl_job **job, struct cli_ranks *ranks, const char *co
 		 size_t count);
 
 /*
- * What limits the job, of traces read for findings; *out NULL where it fails.  The exit status, CLI_DONE
- * to go on.
+ * What limits the job; *out NULL where it fails, or its traces were not read for findings.  The exit
+ * status, CLI_DONE to go on.
  */
 int cli_diagnose_job(struct trawl_diagnosis **out, struct trawl_job *job,
-		     const struct cli_common *common);
+		     const struct cli_ranks *ranks);
 
 /* `note` of options, for a struct tw_str that tw_str_note() adds to. */
 void cli_keep_note(void *notes, const char *line);

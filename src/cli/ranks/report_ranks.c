@@ -49,8 +49,10 @@ static int print_result(const struct cli_ranks_report *report, enum tw_format fo
 
 	cli_screen_init(&s);
 	if (format == TW_FORMAT_TABLE) {
-		cli_add_findings(&s, report->diagnosis);
-		tw_str_add_char(&s.out, '\n');
+		if (report->diagnosis) {
+			cli_add_findings(&s, report->diagnosis);
+			tw_str_add_char(&s.out, '\n');
+		}
 		cli_summarise_ranks(report, &s);
 	} else {
 		print_tables(report, format, &s.out);
@@ -69,6 +71,8 @@ static void tell_stale(const struct cli_outputs *o, const struct cli_ranks_repor
 	for (i = 0; (name = trawl_report_table_name(i)); i++)
 		if (!trawl_job_report_find(report->of, name))
 			cli_tell_stale_table(o, name, "report: no such table over ranks");
+	if (!report->diagnosis)
+		cli_tell_stale_table(o, "findings", "report: none of a part of the run");
 }
 
 static int write_and_print(const struct cli_reporting *r, const struct cli_ranks_report *report)
@@ -107,11 +111,12 @@ static int make_and_print(const struct cli_reporting *r, struct cli_ranks_report
 	return status;
 }
 
-static int report_job(const struct cli_reporting *r, struct trawl_job *job, size_t top_ops)
+static int report_job(const struct cli_reporting *r, const struct cli_ranks *ranks,
+		      struct trawl_job *job, size_t top_ops)
 {
 	struct cli_ranks_report report = { .job = job, .top_ops = top_ops };
 	struct trawl_diagnosis *diagnosis;
-	int status = cli_diagnose_job(&diagnosis, job, &r->common);
+	int status = cli_diagnose_job(&diagnosis, job, ranks);
 
 	report.diagnosis = diagnosis;
 	if (status == CLI_DONE)
@@ -129,7 +134,8 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 
 	ranks->common = &r->common;
 	ranks->options.report = &r->options;
-	ranks->options.findings = true;
+	/* They are of the whole run. */
+	ranks->options.findings = cli_reporting_is_whole(r);
 	/* Before traces are read, which may take its time. */
 	if ((r->options.platform && trawl_platform_check(r->options.platform, &err)) ||
 	    (r->common.output && !(r->no_csv && r->no_xlsx) &&
@@ -140,7 +146,7 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 		return loaded;
 	for (at = job, status = CLI_DONE; at && status == CLI_DONE;
 	     at = (struct trawl_job *)trawl_job_next(at))
-		status = report_job(r, at, top_ops);
+		status = report_job(r, ranks, at, top_ops);
 	trawl_job_free(job);
 	return status == CLI_DONE ? loaded : status;
 }

@@ -72,6 +72,7 @@ int trawl_job_report_new(struct trawl_job_report **out, const struct trawl_job *
 			 const struct trawl_job_report_options *given, struct trawl_error *err)
 {
 	struct tw_job_wanted wanted = { .more = tw_analysis_count + 1 };
+	const struct trawl_table *findings = NULL;
 	struct trawl_job_report_options options;
 	struct trawl_job_report *report = tw_alloc_array(job->allocator, 1, sizeof(*report));
 	int status;
@@ -87,14 +88,17 @@ int trawl_job_report_new(struct trawl_job_report **out, const struct trawl_job *
 		wanted.count = sizeof(of_job) / sizeof(of_job[0]);
 	}
 	if (options.diagnosis) {
-		wanted.findings = trawl_diagnosis_findings(options.diagnosis);
+		findings = trawl_diagnosis_findings(options.diagnosis);
 		wanted.of_step = !isnan(trawl_diagnosis_step_ns(options.diagnosis));
+		/* Otherwise the verdict is by waits. */
+		if (trawl_diagnosis_has_launches(options.diagnosis))
+			wanted.findings = findings;
 	}
 	status = tw_job_tables_make(report, job, options.align, &wanted, options.threads,
 				    job->allocator, err);
 	if (!status && !options.collectives && add_sums(report, options.threads))
 		status = tw_no_memory(err);
-	if (!status && wanted.findings && add_findings(report, wanted.findings))
+	if (!status && findings && add_findings(report, findings))
 		status = tw_no_memory(err);
 	if (status) {
 		trawl_job_report_free(report);
