@@ -435,13 +435,27 @@ static const struct tw_op_work *work_at(const struct tw_look *look, uint32_t nod
 		       &look->modelled->works[number];
 }
 
-/* The work of an operation, or of the nearest around it that launched nothing else. */
+/* Whether the kernels of a leaf take nearly all GPU time of an operation around: a fill beside is nothing. */
+static bool is_nearly_all(const struct tw_look *look, const struct tw_leaf *leaf, uint32_t node)
+{
+	uint64_t count, i;
+	const uint32_t *under = tw_gpu_under(look->modelled, node, &count);
+	int64_t all_ns = 0;
+
+	if (count > leaf->count + TW_LIMIT_KERNELS_BESIDE)
+		return false;
+	for (i = 0; i < count; i++)
+		all_ns += tw_gpu_ns(look, under[i]);
+	return (double)leaf->gpu_ns * 100 >= TW_LIMIT_STANDS_FOR_PERCENT * (double)all_ns;
+}
+
+/* The work of an operation, or of the nearest around it that launched next to nothing else. */
 static void find_work(const struct tw_look *look, struct tw_leaf *leaf)
 {
 	uint32_t node;
 
 	for (node = leaf->node; node != TW_NONE && !leaf->work; node = look->d->host.parent[node]) {
-		if (tw_gpu_count_under(look->modelled, node) > leaf->count)
+		if (!is_nearly_all(look, leaf, node))
 			return;
 		leaf->work = work_at(look, node);
 		leaf->work_node = node;

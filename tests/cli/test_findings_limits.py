@@ -38,6 +38,18 @@ class Told(Findings):
         self.assertIn("nothing_found", self.find(layout(4 * US, 494 * US)))
         self.assertNone(self.find(layout(4 * US + 10, 494 * US)), "nothing_found")
 
+    def idle(self, dur):
+        """A kernel of 9 ms, a call of 11 ms, a kernel: 2.004 ms idle of a window of 11.004 ms and that kernel."""
+        r = Rank()
+        r.launch("first", 9 * MS)
+        r.call("cudaGetDriverEntryPoint", 11 * MS)
+        r.launch("second", dur)
+        return self.find(r)["nothing_found"]["evidence"]
+
+    def test_idle_without_a_finding(self):  # EDGE_OF(TW_LIMIT_IDLE_UNEXPLAINED_PERCENT)
+        self.assertIn("the GPU is idle for 10.0 % of the window", self.idle(9036 * US - 100))
+        self.assertNotIn("idle", self.idle(9036 * US + 100))
+
     def priority(self, dur, ahead):
         return self.find(layout(dur, ahead))["layout_copies"]["priority"]
 
@@ -176,6 +188,29 @@ class Products(Findings):
     def test_apart(self):  # EDGE_OF(TW_LIMIT_SMALL_GEMMS_TOGETHER_US)
         self.assertIn("small_gemms", self.small(4, apart=100 * US))
         self.assertNone(self.small(4, apart=100 * US + 1), "small_gemms")
+
+    def beside(self, *fills):
+        """Attention whose operator launches its kernel, and fills by operators inside."""
+        q = [4, 16, 2048, 64]
+        args = {"Concrete Inputs": ["", "", "", "0.", "False", "False", ""]}
+
+        def body(r):
+            with r.op("aten::_scaled_dot_product_flash_attention", [q, q, q, [], [], [], []],
+                      ["c10::BFloat16"] * 3 + ["Scalar"] * 4, **args):
+                with r.op("aten::_flash_attention_forward", [q, q, q]):
+                    for dur in fills:
+                        r.run("aten::fill_", dur, [[1]])
+                    r.launch("attention", MS)
+        return self.find(steps(body))
+
+    def test_stands_for(self):  # EDGE_OF(TW_LIMIT_STANDS_FOR_PERCENT)
+        # 1 ms of 1.052 ms are 95.06 %, of 1.053 ms 94.97 %.
+        self.assertIn("low_efficiency_attention", self.beside(52 * US))
+        self.assertNone(self.beside(53 * US), "low_efficiency_attention")
+
+    def test_kernels_beside(self):  # EDGE_OF(TW_LIMIT_KERNELS_BESIDE)
+        self.assertIn("low_efficiency_attention", self.beside(US, US))
+        self.assertNone(self.beside(US, US, US), "low_efficiency_attention")
 
     def test_backward_attention(self):
         q, scores = [64, 2048, 64], [64, 2048, 2048]

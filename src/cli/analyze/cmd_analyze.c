@@ -196,12 +196,12 @@ const struct cli_command cli_command_analyze = {
 	"what limits a run, what each remedy would gain, and why",
 	"Prints the findings: what limits the run, largest gain first, by replay of what waited for\n"
 	"what. Several traces, a directory or a pattern are the ranks of a job: findings are of all\n"
-	"of them, the rest of the rank that limits it. Writes findings.csv and findings.json, two reports (standalone_analysis_fair.md, also as .html, and\n"
-	"standalone_analysis_rough.md), their data, replay packages of operators, perf_report.xlsx\n"
-	"and perf_report_csvs/*.csv into the output directory (default: analysis_output next to the\n"
-	"trace), and prints the optimization opportunities of operators as well. Without\n"
-	"TRACE it prompts for missing options on a terminal. --node and --container run it remotely:\n"
-	"paths are remote, and trawl must be on the remote PATH.\n\n"
+	"of them, the rest of the rank that limits it. Writes findings.csv and findings.json, two\n"
+	"reports (standalone_analysis_fair.md, also as .html, and standalone_analysis_rough.md), their\n"
+	"data, replay packages of operators, perf_report.xlsx and perf_report_csvs/*.csv into the\n"
+	"output directory (default: analysis_output next to the trace). Without TRACE it prompts for\n"
+	"missing options on a terminal. --node and --container run it remotely: paths are remote, and\n"
+	"trawl must be on the remote PATH.\n\n"
 	"  trawl analyze run/trace.json.gz -o analysis --platform MI300X --model BERT\n",
 	options,
 	analyze,

@@ -61,6 +61,15 @@ static bool is_copy_back(struct tw_look *look, uint32_t node)
 				 look->trace->texts.entries[name].len) == TW_COPY_D2H;
 }
 
+/* What ends before anything is launched waits for work that the recording does not explain. */
+static bool is_before_launches(const struct tw_look *look, uint32_t node)
+{
+	const struct tw_path_rank *r = &look->part->rank;
+
+	return r->launched_count &&
+	       tw_look_end(look, node) <= look->part->points[r->launch[r->launched[0]]].time_ns;
+}
+
 /* `last`: the operator before, each of which is claimed once, however many of its calls wait. */
 static void look_at_call(struct tw_look *look, uint64_t call, uint32_t *last)
 {
@@ -71,7 +80,7 @@ static void look_at_call(struct tw_look *look, uint64_t call, uint32_t *last)
 		     !(kinds & TW_HOST_ALLOCATION);
 
 	if ((!waits && !back) || !tw_in_step(look, tw_look_start(look, node)) ||
-	    is_before_free(look, call))
+	    is_before_launches(look, node) || is_before_free(look, call))
 		return;
 	op = reading_operator(look, node);
 	/* The wait of a copy to the device is that copy's. */
