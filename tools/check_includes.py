@@ -56,7 +56,8 @@ ALLOWED = {
     "job/merge": "base text os io data json store trace derive job/set job/clocks job/transport",
     "path": "base text os data store derive model analysis table job/set job/match job/clocks job/collectives "
             "job/transport",
-    "diagnose": "base text os data store derive model analysis table job/set job/match job/clocks path",
+    "diagnose": "base text os data store derive model analysis table job/set job/match job/clocks "
+                "job/transport path",
     "job/report": "base text os analysis table job/set job/match job/clocks job/collectives job/tables "
                   "job/sums job/transport job/merge path diagnose",
     "study/runs": "base text os io json table job/set",

@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 struct trawl_job;
+struct trawl_diagnosis;
 
 /* How a trace's rank is known, the surest first. */
 enum trawl_rank_rule {
@@ -140,6 +141,11 @@ struct trawl_job_report_options {
 	/* Tables about collectives, one by one and by kind, in the place of those of `report`. */
 	bool collectives;
 	unsigned threads; /* 0: one a core */
+	/*
+	 * Of this job, by trawl_diagnose_job(): its table is the first, and the verdict says what it
+	 * says.  It may be freed afterwards.  NULL: the verdict is by waits alone.
+	 */
+	const struct trawl_diagnosis *diagnosis;
 };
 
 struct trawl_job_report;

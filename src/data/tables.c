@@ -184,8 +184,12 @@ bool tw_name_matches(const char *pattern, const char *text, size_t len)
 {
 	struct heads heads;
 
-	if (*pattern != '^')
+	if (*pattern != '^') {
+		/* Names are many and patterns too: most differ in their first letter. */
+		if (*pattern != '*' && (!len || lower(*text) != *pattern))
+			return !len && !*pattern;
 		return matches(pattern, text, len);
+	}
 	find_heads(&heads, text, len);
 	return matches_at_head(pattern + 1, &heads);
 }

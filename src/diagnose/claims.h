@@ -82,6 +82,13 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_claims_release(struct tw_claims *claims);
 
+struct tw_path_rank;
+struct tw_wire;
+
+/* Packs those of a rank, or reads them back, which may be damaged: into empty ones with an allocator. */
+void tw_claims_pass(struct tw_wire *wire, struct tw_claims *claims,
+		    const struct tw_path_rank *rank);
+
 /* ---- for the rules */
 
 struct tw_look;

@@ -30,7 +30,7 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[N] = TW_INTEGER(TW_COL_FINDING_N, 4, "number of the finding: the order of gains",
+	[N] = TW_INTEGER(TW_COL_FINDING_N, 5, "number of the finding: the order of gains",
 			 .values = "!"),
 	[KIND] = TW_TEXT(TW_COL_FINDING_KIND, 24, "code of the kind", .values = "!"),
 	[TITLE] = TW_TEXT(TW_COL_FINDING_TITLE, 50, "what was found", .values = "!"),

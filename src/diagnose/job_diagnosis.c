@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/scope.h"
+#include "job/transport/wire.h"
 #include "path/job_path.h"
 
 #include <string.h>
@@ -23,28 +24,54 @@ static void free_attached(void *context)
 	tw_free(allocator, a, sizeof(*a));
 }
 
+/* Of a part of the trace the whole is derived anew. */
+static int derive_whole(struct tw_derived **own, struct tw_analysis_input *in)
+{
+	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT, .autograd = true };
+	struct trawl_error err;
+
+	if (!in->derived->view.limited)
+		return 0;
+	if (tw_derive(own, in->trace, &options, &err))
+		return TRAWL_ENOMEM;
+	in->derived = *own;
+	in->modelled = NULL;
+	return 0;
+}
+
+/* A report of one table has no models, and has not paired the passes of autograd. */
+static int model_calls(struct tw_derived *paired, struct tw_modelled *modelled,
+		       struct tw_analysis_input *in, const struct trawl_allocator *scratch)
+{
+	if (in->modelled && in->modelled->end)
+		return 0;
+	if (!in->derived->autograd.pairs) {
+		*paired = *in->derived;
+		paired->allocator = scratch;
+		if (tw_autograd_build(&paired->autograd, paired))
+			return TRAWL_ENOMEM;
+		in->derived = paired;
+	}
+	in->modelled = modelled;
+	return tw_modelled_build(modelled, in->derived, scratch);
+}
+
 /*
  * The whole of the trace, with the pairs of autograd and what operations cost: of the report what it has,
  * the rest anew.
  */
 static int look_at(struct attached *a, const struct trawl_report *report)
 {
-	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT, .autograd = true };
 	struct tw_analysis_input in = *tw_report_input(report);
 	struct tw_modelled modelled = { 0 };
-	struct tw_derived *own = NULL;
-	struct trawl_error err;
+	struct tw_derived *own = NULL, paired;
 	struct tw_scope scope;
-	int status = 0;
+	int status;
 
 	tw_scope_begin(&scope, a->allocator);
-	if (in.derived->view.limited || !in.modelled || !in.modelled->end) {
-		if (tw_derive(&own, in.trace, &options, &err) ||
-		    tw_modelled_build(&modelled, own, &scope.allocator))
-			status = TRAWL_ENOMEM;
-		in.derived = own;
-		in.modelled = &modelled;
-	}
+	status = derive_whole(&own, &in);
+	if (!status)
+		status = model_calls(&paired, &modelled, &in, &scope.allocator);
 	if (!status)
 		status = tw_path_part_build(&a->part, in.derived, a->allocator);
 	if (!status)
@@ -73,6 +100,29 @@ int tw_diagnose_attach(struct tw_rank *rank, const struct trawl_report *report)
 	rank->attached = make(report, rank->allocator);
 	rank->free_attached = free_attached;
 	return rank->attached ? 0 : TRAWL_ENOMEM;
+}
+
+void tw_diagnose_pass(struct tw_wire *wire, struct tw_rank *rank)
+{
+	struct attached *a = rank->attached;
+
+	if (!tw_wire_number(wire, a != NULL, 1) || wire->status)
+		return;
+	if (!wire->out) {
+		a = tw_alloc_array(rank->allocator, 1, sizeof(*a));
+		if (!a) {
+			tw_wire_fail(wire, TRAWL_ENOMEM);
+			return;
+		}
+		a->allocator = a->part.allocator = a->claims.allocator = rank->allocator;
+		rank->attached = a;
+		rank->free_attached = free_attached;
+	}
+	tw_path_pass_part(wire, &a->part);
+	if (a->part.rank.collective_count != rank->collective_count)
+		tw_wire_fail(wire, TRAWL_EFORMAT);
+	if (!wire->status)
+		tw_claims_pass(wire, &a->claims, &a->part.rank);
 }
 
 /* Parts and claims in lists of their own; what they were in goes. */

@@ -11,6 +11,8 @@
 
 /* For tw_load_options.attach. */
 int tw_diagnose_attach(struct tw_rank *rank, const struct trawl_report *report);
+/* For tw_load_options.pass_attached: packs it or reads it back, which may be damaged. */
+void tw_diagnose_pass(struct tw_wire *wire, struct tw_rank *rank);
 
 /*
  * Takes what was attached: once.  TRAWL_ENODATA: a rank has nothing.  *d is to be released in any case.

@@ -151,6 +151,16 @@ static bool may_be_range(enum trawl_class class)
 	       class == TRAWL_CLASS_CPU_OP;
 }
 
+static void find_range_kinds(struct tw_look *look)
+{
+	const struct tw_events *e = &look->trace->events;
+	uint64_t n;
+
+	for (n = 0; n < e->count; n++)
+		if (e->phase[n] == 'X' && may_be_range(tw_class(look->trace, n)))
+			look->range_kinds |= tw_look_kinds(look, e->name[n]);
+}
+
 static int compare_ranges(const void *a, const void *b)
 {
 	const struct tw_range *x = a, *y = b;
@@ -179,6 +189,8 @@ void tw_ranges_of_kind(struct tw_look *look, unsigned kinds, struct tw_ranges *o
 	uint64_t n;
 
 	out->list.count = 0;
+	if (!(look->range_kinds & kinds))
+		return;
 	for (n = 0; n < e->count && !look->failed; n++) {
 		struct tw_range range;
 
@@ -631,55 +643,25 @@ static void index_nodes(struct tw_look *look)
 		look->first_node[t + 1] += look->first_node[t];
 }
 
-struct frame {
-	struct tw_interval span;
-	uint32_t event, track;
-};
-
+/* By track, then start; of those that begin together the longest comes first. */
 static int by_span(const void *a, const void *b)
 {
-	const struct frame *x = a, *y = b;
+	const struct tw_frame *x = a, *y = b;
 
 	if (x->track != y->track)
 		return x->track < y->track ? -1 : 1;
-	if (x->span.start_ns != y->span.start_ns)
-		return x->span.start_ns < y->span.start_ns ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
 	return x->event < y->event ? -1 : x->event > y->event;
 }
 
-/* Callers of the leaves of one thread: frames of its track. */
-static void find_callers_of(struct tw_look *look, const struct tw_leaves *leaves,
-			    const struct frame *frames, size_t count)
-{
-	struct tw_interval *spans = array(look, count, sizeof(*spans));
-	int64_t *moments = array(look, leaves->count, sizeof(*moments));
-	uint32_t *found = array(look, leaves->count, sizeof(*found)), i;
-	size_t first = (size_t)(leaves->at - look->leaves), k;
-
-	if (look->failed)
-		return;
-	for (k = 0; k < count; k++)
-		spans[k] = frames[k].span;
-	for (i = 0; i < leaves->count; i++) {
-		moments[i] = tw_look_start(look, leaves->at[i].node);
-		/* Leaves are in the order of their launches, which nest no differently. */
-		if (i && moments[i] < moments[i - 1])
-			moments[i] = moments[i - 1];
-	}
-	if (tw_innermost(spans, (uint32_t)count, moments, leaves->count, found, look->scratch)) {
-		look->failed = true;
-		return;
-	}
-	for (i = 0; i < leaves->count; i++)
-		if (found[i] != TW_INNERMOST_NONE)
-			look->caller[first + i] = frames[found[i]].event;
-}
-
-/* Python functions by track, then start; NULL: there are none. */
-static struct frame *list_frames(struct tw_look *look, size_t *count)
+/* All python functions; NULL: there are none. */
+static struct tw_frame *list_frames(struct tw_look *look, size_t *count)
 {
 	const struct tw_events *e = &look->trace->events;
-	struct frame *frames;
+	struct tw_frame *frames;
 	size_t n = 0;
 	uint64_t i;
 
@@ -688,19 +670,47 @@ static struct frame *list_frames(struct tw_look *look, size_t *count)
 	frames = n ? array(look, n, sizeof(*frames)) : NULL;
 	for (i = 0, *count = 0; frames && i < e->count; i++)
 		if (e->phase[i] == 'X' && tw_class(look->trace, i) == TRAWL_CLASS_PYTHON)
-			frames[(*count)++] =
-				(struct frame){ { e->start_ns[i], e->start_ns[i] + e->dur_ns[i] },
-						(uint32_t)i,
-						e->track[i] };
+			frames[(*count)++] = (struct tw_frame){ e->start_ns[i],
+								e->start_ns[i] + e->dur_ns[i],
+								(uint32_t)i, e->track[i] };
 	if (frames)
 		qsort(frames, n, sizeof(*frames), by_span);
 	return frames;
 }
 
+/* Callers of the leaves of one thread. */
+static void find_callers_of(struct tw_look *look, const struct tw_leaves *thread)
+{
+	struct tw_interval *spans = array(look, thread->frame_count, sizeof(*spans));
+	int64_t *moments = array(look, thread->count, sizeof(*moments));
+	uint32_t *found = array(look, thread->count, sizeof(*found)), i;
+	size_t first = (size_t)(thread->at - look->leaves);
+
+	if (look->failed)
+		return;
+	for (i = 0; i < thread->frame_count; i++)
+		spans[i] = (struct tw_interval){ thread->frames[i].start_ns,
+						 thread->frames[i].end_ns };
+	for (i = 0; i < thread->count; i++) {
+		moments[i] = tw_look_start(look, thread->at[i].node);
+		/* Leaves are in the order of their launches, which nest no differently. */
+		if (i && moments[i] < moments[i - 1])
+			moments[i] = moments[i - 1];
+	}
+	if (tw_innermost(spans, thread->frame_count, moments, thread->count, found,
+			 look->scratch)) {
+		look->failed = true;
+		return;
+	}
+	for (i = 0; i < thread->count; i++)
+		if (found[i] != TW_INNERMOST_NONE)
+			look->caller[first + i] = thread->frames[found[i]].event;
+}
+
 static void find_callers(struct tw_look *look)
 {
 	size_t n = 0, k, first, end;
-	struct frame *frames = list_frames(look, &n);
+	struct tw_frame *frames = list_frames(look, &n);
 	uint32_t t;
 
 	if (!frames)
@@ -709,12 +719,16 @@ static void find_callers(struct tw_look *look)
 	for (k = 0; !look->failed && k < look->leaf_count; k++)
 		look->caller[k] = TW_NONE;
 	for (t = 0; t < look->part->rank.thread_count && !look->failed; t++) {
-		if (!look->threads[t].count)
+		struct tw_leaves *thread = &look->threads[t];
+
+		if (!thread->count)
 			continue;
-		first = TW_LOWER_BOUND(at, 0, n, frames[at].track < look->threads[t].track);
-		end = TW_LOWER_BOUND(at, first, n, frames[at].track <= look->threads[t].track);
-		if (end > first)
-			find_callers_of(look, &look->threads[t], frames + first, end - first);
+		first = TW_LOWER_BOUND(at, 0, n, frames[at].track < thread->track);
+		end = TW_LOWER_BOUND(at, first, n, frames[at].track <= thread->track);
+		thread->frames = frames + first;
+		thread->frame_count = (uint32_t)(end - first);
+		if (thread->frame_count)
+			find_callers_of(look, thread);
 	}
 }
 
@@ -734,6 +748,7 @@ void tw_look_prepare(struct tw_look *look)
 	if (!look->failed)
 		look->layout_op = tw_outermost_of(
 			look, (const char *const[]){ "aten::contiguous", "aten::clone", NULL });
+	find_range_kinds(look);
 	if (!look->failed)
 		tw_ranges_of_kind(look, TW_HOST_OPTIMIZER_STEP, &look->optimizer);
 }

@@ -40,6 +40,8 @@ struct tw_leaves {
 	uint32_t track;
 	struct tw_leaf *at;
 	uint32_t count;
+	struct tw_frame *frames; /* python functions, of threads with leaves; outer ones first */
+	uint32_t frame_count;
 };
 
 /* A range of the host: a python function, an annotation, an operation. */
@@ -47,6 +49,12 @@ struct tw_range {
 	int64_t start_ns, end_ns;
 	uint32_t event, track;
 	uint32_t inner; /* the first range of the kind inside it that is called otherwise; TW_NONE */
+};
+
+/* A python function of a thread that launches. */
+struct tw_frame {
+	int64_t start_ns, end_ns;
+	uint32_t event, track;
 };
 
 /* Ranges in order of track, then start, the longest first; those inside others of the list left out. */
@@ -68,6 +76,7 @@ struct tw_look {
 	struct tw_call *call;	   /* scratch of reading them */
 	struct tw_groups spots;	   /* of all claims: numbers of their places */
 	unsigned *kinds;	   /* by text id: enum tw_host_kind, bit 31: asked */
+	unsigned range_kinds;	   /* of all python functions, annotations and operations */
 	struct tw_leaves *threads; /* by number of thread of the part */
 	uint32_t *leaf_gpu;
 	uint32_t *leaf_of;	/* by GPU event: leaf number, over all threads; TW_NONE: none */

@@ -170,72 +170,30 @@ static int allocate(struct tw_claims *c, const struct tw_path_part *part)
 
 /* ---- functions of the program by their own time */
 
-struct frame {
-	int64_t start_ns, end_ns;
-	uint32_t event, track;
+struct open_frames {
+	TW_LIST(uint32_t) list; /* a stack of them */
 };
-
-static int by_nesting(const void *a, const void *b)
-{
-	const struct frame *x = a, *y = b;
-
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
-}
-
-static bool launches(const struct tw_look *look, uint32_t track)
-{
-	uint32_t thread = tw_look_thread(look, track);
-
-	return thread != UINT32_MAX && look->threads[thread].count;
-}
-
-struct frames {
-	TW_LIST(struct frame) list;
-	TW_LIST(uint32_t) open; /* a stack of them */
-	int64_t *self_ns;	/* by text id */
-};
-
-static void list_frames(struct tw_look *look, struct frames *f)
-{
-	const struct tw_events *e = &look->trace->events;
-	uint64_t i;
-
-	for (i = 0; i < e->count && !look->failed; i++) {
-		const struct frame frame = { e->start_ns[i], e->start_ns[i] + e->dur_ns[i],
-					     (uint32_t)i, e->track[i] };
-
-		if (e->phase[i] == 'X' && tw_class(look->trace, i) == TRAWL_CLASS_PYTHON &&
-		    launches(look, e->track[i]))
-			look->failed |= !TW_LIST_ADD(&f->list, &frame, look->scratch);
-	}
-	if (f->list.count)
-		qsort(f->list.at, f->list.count, sizeof(*f->list.at), by_nesting);
-}
 
 /* What a function takes is not of the one around it. */
-static void add_self_times(struct tw_look *look, struct frames *f)
+static void add_self_times(struct tw_look *look, const struct tw_leaves *thread,
+			   struct open_frames *open, int64_t *self_ns)
 {
 	const uint32_t *name = look->trace->events.name;
 	uint32_t i;
 
-	for (i = 0; i < f->list.count && !look->failed; i++) {
-		const struct frame *frame = &f->list.at[i], *top = NULL;
+	open->list.count = 0;
+	for (i = 0; i < thread->frame_count && !look->failed; i++) {
+		const struct tw_frame *frame = &thread->frames[i], *top = NULL;
 
-		for (; f->open.count; f->open.count--) {
-			top = &f->list.at[f->open.at[f->open.count - 1]];
-			if (top->track == frame->track && top->end_ns >= frame->end_ns)
+		for (; open->list.count; open->list.count--) {
+			top = &thread->frames[open->list.at[open->list.count - 1]];
+			if (top->end_ns >= frame->end_ns)
 				break;
 		}
-		if (f->open.count)
-			f->self_ns[name[top->event]] -= frame->end_ns - frame->start_ns;
-		f->self_ns[name[frame->event]] += frame->end_ns - frame->start_ns;
-		look->failed |= !TW_LIST_ADD(&f->open, &i, look->scratch);
+		if (open->list.count)
+			self_ns[name[top->event]] -= frame->end_ns - frame->start_ns;
+		self_ns[name[frame->event]] += frame->end_ns - frame->start_ns;
+		look->failed |= !TW_LIST_ADD(&open->list, &i, look->scratch);
 	}
 }
 
@@ -252,18 +210,17 @@ static void list_functions(struct tw_look *look)
 {
 	struct tw_claims *c = look->claims;
 	const struct tw_pool *texts = &look->trace->texts;
-	struct frames f = { .self_ns = tw_alloc_array(look->scratch, (size_t)texts->count + 1,
-						      sizeof(*f.self_ns)) };
+	int64_t *self_ns =
+		tw_alloc_array(look->scratch, (size_t)texts->count + 1, sizeof(*self_ns));
+	struct open_frames open = { 0 };
 	uint32_t i;
 
-	look->failed |= !f.self_ns;
-	if (look->failed)
-		return;
-	list_frames(look, &f);
-	add_self_times(look, &f);
+	look->failed |= !self_ns;
+	for (i = 0; i < look->part->rank.thread_count && !look->failed; i++)
+		add_self_times(look, &look->threads[i], &open, self_ns);
 	for (i = 0; i < texts->count && !look->failed; i++) {
-		unsigned kinds = f.self_ns[i] > 0 ? tw_look_kinds(look, i) : 0;
-		struct tw_function function = { .self_ns = f.self_ns[i] };
+		unsigned kinds = self_ns[i] > 0 ? tw_look_kinds(look, i) : 0;
+		struct tw_function function = { .self_ns = self_ns[i] };
 
 		if (!(kinds & TW_HOST_PYTHON_CODE) || kinds & TW_HOST_PYTHON_INTERNAL)
 			continue;

@@ -164,7 +164,7 @@ static void take_value(struct reader *r, struct tw_operand *operand)
  * One of the four lists; the longest has the number of operands.  What cannot be read has the
  * reason, NULL: it can be done without.  Returns the number of operands.
  */
-static unsigned read_list(struct tw_call *call, const struct tw_slice *text,
+static unsigned read_list(struct tw_call *call, unsigned *cleared, const struct tw_slice *text,
 			  void (*take_one)(struct reader *, struct tw_operand *),
 			  const char *reason)
 {
@@ -181,6 +181,8 @@ static unsigned read_list(struct tw_call *call, const struct tw_slice *text,
 				call->reason = "more inputs than cost models support";
 				return 0;
 			}
+			if (count == *cleared)
+				memset(&call->operand[(*cleared)++], 0, sizeof(call->operand[0]));
 			take_one(&r, &call->operand[count++]);
 		} while (take(&r, ','));
 		if (!take(&r, ']'))
@@ -195,14 +197,19 @@ static unsigned read_list(struct tw_call *call, const struct tw_slice *text,
 
 void tw_call_read(struct tw_call *call, const struct tw_call_texts *texts)
 {
-	memset(call, 0, sizeof(*call));
+	const size_t behind = offsetof(struct tw_call, requests);
+	unsigned cleared = 0;
+
+	/* Operands as they come: there is room for far more than a call has. */
+	memset(call, 0, offsetof(struct tw_call, operand));
+	memset((char *)call + behind, 0, sizeof(*call) - behind);
 	call->name = texts->name;
 	call->list_bytes[0] = call->list_bytes[1] = NAN;
-	read_list(call, &texts->dims, take_shape, "unreadable shapes");
-	read_list(call, &texts->types, take_type, "unreadable types");
-	read_list(call, &texts->strides, take_strides, NULL);
-	call->values_recorded =
-		read_list(call, &texts->concrete, take_value, "unreadable concrete inputs") > 0;
+	read_list(call, &cleared, &texts->dims, take_shape, "unreadable shapes");
+	read_list(call, &cleared, &texts->types, take_type, "unreadable types");
+	read_list(call, &cleared, &texts->strides, take_strides, NULL);
+	call->values_recorded = read_list(call, &cleared, &texts->concrete, take_value,
+					  "unreadable concrete inputs") > 0;
 }
 
 bool tw_slice_is(const struct tw_slice *text, const char *other)

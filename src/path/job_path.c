@@ -155,7 +155,10 @@ static void add_member(struct joining *j, const struct tw_match *match, uint32_t
 
 static double bus_bytes(const struct joining *j, const struct tw_match *match)
 {
-	const struct tw_ranks_input in = { j->job, j->matches, j->clocks, j->job->allocator };
+	const struct tw_ranks_input in = { .job = j->job,
+					   .matches = j->matches,
+					   .clocks = j->clocks,
+					   .allocator = j->job->allocator };
 	struct tw_sync sync;
 
 	return tw_sync_of(&in, match, &sync) ? tw_sync_bus_bandwidth(&in, &sync) * (1 << 30) *

@@ -15,6 +15,8 @@ int tw_path_attach(struct tw_rank *rank, const struct trawl_report *report);
 void tw_path_free_attached(void *attached);
 /* For tw_load_options.pass_attached: packs the part or reads it back, which may be damaged. */
 void tw_path_pass(struct tw_wire *wire, struct tw_rank *rank);
+/* The same of a part alone; read into an empty one with an allocator. */
+void tw_path_pass_part(struct tw_wire *wire, struct tw_path_part *part);
 
 /*
  * The graph of a job whose ranks have their parts, which it takes: once.  TRAWL_ENODATA: a rank has

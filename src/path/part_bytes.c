@@ -230,7 +230,7 @@ static void pass_steps(struct passing *p)
 	}
 }
 
-static void pass_part(struct passing *p)
+static void pass_rank(struct passing *p)
 {
 	struct tw_path_rank *r = &p->part->rank;
 
@@ -254,11 +254,18 @@ static void pass_part(struct passing *p)
 	pass_threads(p);
 }
 
+void tw_path_pass_part(struct tw_wire *wire, struct tw_path_part *part)
+{
+	struct passing p = { wire, part };
+	struct tw_pool *texts = wire->texts;
+
+	pass_rank(&p);
+	wire->texts = texts;
+}
+
 void tw_path_pass(struct tw_wire *wire, struct tw_rank *rank)
 {
 	struct tw_path_part *part = rank->attached;
-	struct tw_pool *texts = wire->texts;
-	struct passing p = { wire, NULL };
 
 	if (!tw_wire_number(wire, part != NULL, 1) || wire->status)
 		return;
@@ -272,9 +279,7 @@ void tw_path_pass(struct tw_wire *wire, struct tw_rank *rank)
 		rank->attached = part;
 		rank->free_attached = tw_path_free_attached;
 	}
-	p.part = part;
-	pass_part(&p);
-	wire->texts = texts;
+	tw_path_pass_part(wire, part);
 	if (part->rank.collective_count != rank->collective_count)
 		tw_wire_fail(wire, TRAWL_EFORMAT);
 }

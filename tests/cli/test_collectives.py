@@ -6,6 +6,7 @@ import subprocess
 import sys
 import unittest
 from decimal import Decimal
+from fractions import Fraction
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import Case, document, environment, kernel, read_csv, tracegen, trawl
@@ -153,10 +154,12 @@ class Collectives(Case):
         facts = {c["rank"]: c for c in truth["collectives"]}
         self.assertIn(f"last in {facts[2]['n_last']} of {facts[2]['n']} collectives",
                       said["straggler"]["text"])
-        self.assertRegex(said["reason"]["text"], r"^reason: longer compute, [\d.]+ ms \(median rank [\d.]+ ms\)$")
-        lines = self.result.out.splitlines()
-        self.assertRegex(lines[0], "^4 of 4 ranks")
-        self.assertRegex(lines[2], "^rank 2 is the straggler: last in")
+        computes = sorted((Fraction(r["computation_time ms"]), r["rank"]) for r in tables["rank_timeline"])
+        self.assertRegex(said["reason"]["text"], "^reason: One rank computes longer than the others, which wait for it: "
+                         rf"it computes {float(computes[-1][0]):.3f} ms, the next slowest rank {computes[-2][1]} {float(computes[-2][0]):.3f} ms")
+        text = self.result.out
+        self.assertRegex(text, "^what limits the run")
+        self.assertRegex(text, r"(?m)^4 of 4 ranks.*\n\nrank 2 is the straggler: gain [\d.]+ ms of a step \([\d.]+ %\); last in")
 
     def groups(self, *calls, size=4):
         """Traces of calls (name, ranks, starts, end): all members end together."""
@@ -655,7 +658,7 @@ class Collectives(Case):
 
     def test_formats(self):
         place, _ = self.job(ranks=2)
-        names = ["ranks", "verdict", "rank_timeline", "timeline_over_ranks",
+        names = ["findings", "ranks", "verdict", "rank_timeline", "timeline_over_ranks",
                  "nccl_summary_implicit_sync", "straggler_summary", "stragglers",
                  "collective_matches", "collective_waits", "clocks"]
         for form in ("json", "csv", "markdown"):

@@ -2,9 +2,11 @@
  * Any bytes as a trace: what waited for what.  Whatever the input, an unchanged replay gives the
  * recorded times, the segments of the critical path sum to the window, no point is later where all
  * GPU work takes half its time, and what is packed for another process reads back as the same bytes.  The
- * first two bytes choose a byte of what is packed that is damaged: that is refused, or a graph again.
+ * first two bytes choose a byte of what is packed that is damaged: that is refused, or a graph again.  The
+ * same of what findings need of a rank.
  */
 #include "derive/derived.h"
+#include "diagnose/job_diagnosis.h"
 #include "job/transport/wire.h"
 #include "path/critical.h"
 #include "path/job_path.h"
@@ -161,6 +163,39 @@ static void check_bytes(struct tw_rank *rank, size_t place, unsigned change)
 	tw_str_release(&again);
 }
 
+static bool claims_back(struct tw_rank *rank, const char *bytes, size_t len, uint64_t collectives)
+{
+	struct tw_wire wire = tw_wire_from(bytes, len);
+
+	*rank = (struct tw_rank){ .allocator = allocator_of(), .collective_count = collectives };
+	tw_diagnose_pass(&wire, rank);
+	return !wire.status && wire.at == wire.end && rank->attached;
+}
+
+static void check_claims(const struct trawl_report *report, uint64_t collectives, size_t place,
+			 unsigned change)
+{
+	struct tw_rank rank = { .allocator = allocator_of(), .collective_count = collectives };
+	struct tw_str bytes, again;
+	struct tw_wire to_bytes = tw_wire_to(&bytes), to_again = tw_wire_to(&again);
+	struct tw_rank other;
+
+	tw_str_init(&bytes, allocator_of());
+	tw_str_init(&again, allocator_of());
+	check(!tw_diagnose_attach(&rank, report));
+	tw_diagnose_pass(&to_bytes, &rank);
+	check(claims_back(&other, bytes.ptr, bytes.len, collectives));
+	tw_diagnose_pass(&to_again, &other);
+	check(bytes.len == again.len && !memcmp(bytes.ptr, again.ptr, bytes.len));
+	forget(&other);
+	forget(&rank);
+	bytes.ptr[place % bytes.len] = (char)(bytes.ptr[place % bytes.len] ^ (change | 1));
+	claims_back(&other, bytes.ptr, bytes.len, collectives);
+	forget(&other);
+	tw_str_release(&bytes);
+	tw_str_release(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trawl_report_options options;
@@ -182,6 +217,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rank.collective_count =
 			((struct tw_path_part *)rank.attached)->rank.collective_count;
 		check_bytes(&rank, (size_t)data[0] << 8 | data[1], data[2]);
+		check_claims(report, rank.collective_count, (size_t)data[0] << 8 | data[1],
+			     data[2]);
 		take(&rank, true);
 		trawl_report_free(report);
 	}

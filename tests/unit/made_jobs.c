@@ -155,7 +155,10 @@ struct tw_ranks_input look_across(struct looked_across *m)
 
 	need(!tw_matches_build(&m->matches, &m->job, a));
 	need(!tw_clocks_measure(&m->clocks, &m->job, &m->matches, TRAWL_ALIGN_NONE, a));
-	return (struct tw_ranks_input){ &m->job, &m->matches, &m->clocks, a };
+	return (struct tw_ranks_input){ .job = &m->job,
+					.matches = &m->matches,
+					.clocks = &m->clocks,
+					.allocator = a };
 }
 
 void release_looked_across(struct looked_across *m)

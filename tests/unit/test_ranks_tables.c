@@ -156,7 +156,10 @@ static void test_no_memory(void **state)
 	make_all_kinds(&m.job);
 	look_across(&m);
 	for (n = 0;; n++) {
-		struct tw_ranks_input in = { &m.job, &m.matches, &m.clocks, &failing.allocator };
+		struct tw_ranks_input in = { .job = &m.job,
+					     .matches = &m.matches,
+					     .clocks = &m.clocks,
+					     .allocator = &failing.allocator };
 		struct trawl_error err;
 		int status;
 

@@ -1,4 +1,5 @@
 /* trawl collectives: from the traces of all ranks to what their collectives cost, and why. */
+#include "cli/analyze/findings.h"
 #include "cli/ranks/collectives.h"
 #include "cli/ranks/ranks.h"
 #include "cli/ranks/ranks_page.h"
@@ -40,15 +41,19 @@ static void tell_stale(const struct cli_outputs *o, const struct trawl_job_repor
 	for (i = 0; (name = trawl_job_report_table_name(i)); i++)
 		if (!trawl_job_report_find(t, name))
 			cli_tell_stale_table(o, name, what);
+	if (!trawl_job_report_find(t, "findings"))
+		cli_tell_stale_table(o, "findings", "run: none of a part of it");
 	if (!o->picture && !o->r->common.quiet && !(o->r->no_csv && o->r->no_xlsx))
 		cli_tell_stale(cli_below(o->dir, HEAT_MAP), what);
 }
 
 static int print_result(const struct trawl_job *job, const struct trawl_job_report *t,
-			const char *heat_map, enum tw_format format)
+			const struct trawl_diagnosis *diagnosis, const char *heat_map,
+			enum tw_format format)
 {
 	/* Those that are small however many collectives there are, in the order of the workbook. */
 	static const char *const names[] = {
+		"findings",
 		"ranks",
 		"verdict",
 		"rank_timeline",
@@ -75,6 +80,10 @@ static int print_result(const struct trawl_job *job, const struct trawl_job_repo
 		return cli_print_tables(shown, count, format, "collectives", 0);
 	}
 	cli_screen_init(&s);
+	if (diagnosis) {
+		cli_add_findings(&s, diagnosis);
+		tw_str_add_char(&s.out, '\n');
+	}
 	cli_summarise_collectives(job, t, heat_map, &s);
 	return cli_screen_print(&s);
 }
@@ -103,7 +112,8 @@ static int write_files(struct cli_outputs *o, const struct trawl_job *job,
 }
 
 static int write_and_print(const struct cli_reporting *r, const struct trawl_job *job,
-			   const struct trawl_job_report *t)
+			   const struct trawl_job_report *t,
+			   const struct trawl_diagnosis *diagnosis)
 {
 	struct cli_outputs o = { r,
 				 cli_job_dir(job, &r->common),
@@ -117,7 +127,7 @@ static int write_and_print(const struct cli_reporting *r, const struct trawl_job
 	if (failed && failed != TRAWL_EIO)
 		return cli_fail(&err);
 	/* What was found out is printed all the same where it cannot be written. */
-	status = print_result(job, t, o.picture, r->common.format);
+	status = print_result(job, t, diagnosis, o.picture, r->common.format);
 	if (failed)
 		return cli_fail_output(&err);
 	if (status == CLI_DONE) {
@@ -127,12 +137,14 @@ static int write_and_print(const struct cli_reporting *r, const struct trawl_job
 	return status;
 }
 
-static int analyse_job(const struct collectives_command *c, const struct trawl_job *job)
+static int report_job(const struct collectives_command *c, const struct trawl_job *job,
+		      const struct trawl_diagnosis *diagnosis)
 {
 	const struct cli_common *common = &c->reporting.common;
 	const struct trawl_job_report_options o = { .align = c->align,
 						    .collectives = true,
-						    .threads = common->threads };
+						    .threads = common->threads,
+						    .diagnosis = diagnosis };
 	double start = cli_seconds();
 	struct trawl_job_report *report;
 	struct trawl_error err;
@@ -142,8 +154,19 @@ static int analyse_job(const struct collectives_command *c, const struct trawl_j
 		return cli_fail(&err);
 	if (common->verbose)
 		cli_message("matched in %.3f s", cli_seconds() - start);
-	status = write_and_print(&c->reporting, job, report);
+	status = write_and_print(&c->reporting, job, report, diagnosis);
 	trawl_job_report_free(report);
+	return status;
+}
+
+static int analyse_job(const struct collectives_command *c, struct trawl_job *job)
+{
+	struct trawl_diagnosis *diagnosis;
+	int status = cli_diagnose_job(&diagnosis, job, &c->ranks);
+
+	if (status == CLI_DONE)
+		status = report_job(c, job, diagnosis);
+	trawl_diagnosis_free(diagnosis);
 	return status;
 }
 
@@ -164,8 +187,7 @@ static const struct cli_options options[] = {
 static int collectives(const struct cli_command *command, int argc, char **argv)
 {
 	struct collectives_command c = { .align = TRAWL_ALIGN_AUTO };
-	const struct trawl_job *at;
-	struct trawl_job *job;
+	struct trawl_job *job, *at;
 	int count, status, loaded;
 
 	cli_reporting_init(&c.reporting);
@@ -182,10 +204,13 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 	status = cli_reporting_view(&c.reporting, command);
 	if (status >= 0)
 		return status;
+	/* They are of the whole run. */
+	c.ranks.options.findings = cli_reporting_is_whole(&c.reporting);
 	loaded = cli_load_job(&job, &c.ranks, (const char *const *)argv, (size_t)count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;
-	for (at = job, status = CLI_DONE; at && status == CLI_DONE; at = trawl_job_next(at))
+	for (at = job, status = CLI_DONE; at && status == CLI_DONE;
+	     at = (struct trawl_job *)trawl_job_next(at))
 		status = analyse_job(&c, at);
 	trawl_job_free(job);
 	return status == CLI_DONE ? loaded : status;

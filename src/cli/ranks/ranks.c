@@ -156,6 +156,22 @@ int cli_load_job(struct trawl_job **job, struct cli_ranks *ranks, const char *co
 	return trawl_job_is_whole(*job) ? CLI_DONE : CLI_INCOMPLETE;
 }
 
+int cli_diagnose_job(struct trawl_diagnosis **out, struct trawl_job *job,
+		     const struct cli_ranks *ranks)
+{
+	double start = cli_seconds();
+	struct trawl_error err;
+
+	*out = NULL;
+	if (!ranks->options.findings)
+		return CLI_DONE;
+	if (trawl_diagnose_job(out, job, ranks->common->threads, &err))
+		return cli_fail(&err);
+	if (ranks->common->verbose)
+		cli_message("findings made in %.3f s", cli_seconds() - start);
+	return CLI_DONE;
+}
+
 const char *cli_job_dir(const struct trawl_job *job, const struct cli_common *common)
 {
 	const char *dir = common->output ? common->output :

@@ -6,6 +6,7 @@
 #define TW_CLI_RANKS_RANKS_H
 
 #include "cli/cli.h"
+#include "trawl/findings.h"
 
 struct cli_ranks {
 	const struct cli_common *common;
@@ -31,6 +32,13 @@ extern const struct cli_kind cli_align;
  */
 int cli_load_job(struct trawl_job **job, struct cli_ranks *ranks, const char *const *arguments,
 		 size_t count);
+
+/*
+ * What limits the job; *out NULL where it fails, or its traces were not read for findings.  The exit
+ * status, CLI_DONE to go on.
+ */
+int cli_diagnose_job(struct trawl_diagnosis **out, struct trawl_job *job,
+		     const struct cli_ranks *ranks);
 
 /* `note` of options, for a struct tw_str that tw_str_note() adds to. */
 void cli_keep_note(void *notes, const char *line);

@@ -3,11 +3,12 @@
 #define TW_CLI_RANKS_RANKS_SUMMARY_H
 
 #include "cli/cli.h"
-#include "trawl/job.h"
+#include "trawl/findings.h"
 
 struct cli_ranks_report {
 	const struct trawl_job *job;
 	struct trawl_job_report *of;
+	const struct trawl_diagnosis *diagnosis;
 	size_t top_ops;
 };
 

@@ -1,6 +1,7 @@
 #include "cli/ranks/report_ranks.h"
 #include "cli/screen.h"
 
+#include "cli/analyze/findings.h"
 #include "cli/ranks/ranks_summary.h"
 
 #include <string.h>
@@ -22,8 +23,9 @@ bool cli_is_rank_set(const char *const *arguments, size_t count)
 static void print_tables(const struct cli_ranks_report *report, enum tw_format format,
 			 struct tw_str *out)
 {
-	static const char *const names[] = { "ranks",	      "verdict",       "gpu_timeline",
-					     "rank_timeline", "rank_outliers", "stragglers" };
+	static const char *const names[] = { "findings",     "ranks",	      "verdict",
+					     "gpu_timeline", "rank_timeline", "rank_outliers",
+					     "stragglers" };
 	const struct trawl_table *tables[sizeof(names) / sizeof(names[0]) + 2];
 	struct trawl_table *top = cli_top_over_ranks(report);
 	size_t count = 0, i;
@@ -46,10 +48,15 @@ static int print_result(const struct cli_ranks_report *report, enum tw_format fo
 	struct cli_screen s;
 
 	cli_screen_init(&s);
-	if (format == TW_FORMAT_TABLE)
+	if (format == TW_FORMAT_TABLE) {
+		if (report->diagnosis) {
+			cli_add_findings(&s, report->diagnosis);
+			tw_str_add_char(&s.out, '\n');
+		}
 		cli_summarise_ranks(report, &s);
-	else
+	} else {
 		print_tables(report, format, &s.out);
+	}
 	return cli_screen_print(&s);
 }
 
@@ -64,6 +71,8 @@ static void tell_stale(const struct cli_outputs *o, const struct cli_ranks_repor
 	for (i = 0; (name = trawl_report_table_name(i)); i++)
 		if (!trawl_job_report_find(report->of, name))
 			cli_tell_stale_table(o, name, "report: no such table over ranks");
+	if (!report->diagnosis)
+		cli_tell_stale_table(o, "findings", "report: none of a part of the run");
 }
 
 static int write_and_print(const struct cli_reporting *r, const struct cli_ranks_report *report)
@@ -85,33 +94,48 @@ static int write_and_print(const struct cli_reporting *r, const struct cli_ranks
 	return status;
 }
 
-static int report_job(const struct cli_reporting *r, const struct trawl_job *job, size_t top_ops)
+static int make_and_print(const struct cli_reporting *r, struct cli_ranks_report *report)
 {
-	const struct trawl_job_report_options options = { .threads = r->common.threads };
-	struct cli_ranks_report report = { .job = job, .top_ops = top_ops };
+	const struct trawl_job_report_options options = { .threads = r->common.threads,
+							  .diagnosis = report->diagnosis };
 	double start = cli_seconds();
 	struct trawl_error err;
-	int status = trawl_job_report_new(&report.of, job, &options, &err);
+	int status = trawl_job_report_new(&report->of, report->job, &options, &err);
 
 	if (status)
 		return cli_fail_output(&err);
 	if (r->common.verbose)
 		cli_message("combined in %.3f s", cli_seconds() - start);
-	status = write_and_print(r, &report);
-	trawl_job_report_free(report.of);
+	status = write_and_print(r, report);
+	trawl_job_report_free(report->of);
+	return status;
+}
+
+static int report_job(const struct cli_reporting *r, const struct cli_ranks *ranks,
+		      struct trawl_job *job, size_t top_ops)
+{
+	struct cli_ranks_report report = { .job = job, .top_ops = top_ops };
+	struct trawl_diagnosis *diagnosis;
+	int status = cli_diagnose_job(&diagnosis, job, ranks);
+
+	report.diagnosis = diagnosis;
+	if (status == CLI_DONE)
+		status = make_and_print(r, &report);
+	trawl_diagnosis_free(diagnosis);
 	return status;
 }
 
 int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 		     const char *const *arguments, size_t count, size_t top_ops)
 {
-	const struct trawl_job *at;
-	struct trawl_job *job;
+	struct trawl_job *job, *at;
 	struct trawl_error err;
 	int loaded, status;
 
 	ranks->common = &r->common;
 	ranks->options.report = &r->options;
+	/* They are of the whole run. */
+	ranks->options.findings = cli_reporting_is_whole(r);
 	/* Before traces are read, which may take its time. */
 	if ((r->options.platform && trawl_platform_check(r->options.platform, &err)) ||
 	    (r->common.output && !(r->no_csv && r->no_xlsx) &&
@@ -120,8 +144,9 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	loaded = cli_load_job(&job, ranks, arguments, count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;
-	for (at = job, status = CLI_DONE; at && status == CLI_DONE; at = trawl_job_next(at))
-		status = report_job(r, at, top_ops);
+	for (at = job, status = CLI_DONE; at && status == CLI_DONE;
+	     at = (struct trawl_job *)trawl_job_next(at))
+		status = report_job(r, ranks, at, top_ops);
 	trawl_job_free(job);
 	return status == CLI_DONE ? loaded : status;
 }

@@ -314,12 +314,30 @@ static void judge(struct pauses *s)
 		claim(s, &s->found.at[k]);
 }
 
+/* Whether any delay is long enough: without, there is nothing to compare. */
+static bool is_anything_long(const struct tw_look *look)
+{
+	const struct tw_path_part *part = look->part;
+	uint32_t t, p;
+
+	for (t = 0; t < part->rank.thread_count; t++) {
+		const struct tw_path_thread *thread = &part->rank.threads[t];
+
+		for (p = thread->first + 1; p < thread->first + thread->count; p++)
+			if (part->points[p].time_ns - part->points[p - 1].time_ns >
+				    TW_LIMIT_PAUSE_LEAST_US * 1000 &&
+			    !is_explained(look, &part->points[p]) && bound_delay(part, p) >= 0)
+				return true;
+	}
+	return false;
+}
+
 static void look_at_pauses(struct tw_look *look)
 {
 	struct pauses s = { .look = look };
 	uint32_t t;
 
-	if (look->part->rank.step_count < 2)
+	if (look->part->rank.step_count < 2 || !is_anything_long(look))
 		return;
 	tw_groups_init_values(&s.counts, sizeof(struct place) + sizeof(int32_t), sizeof(uint32_t),
 			      look->scratch);

@@ -135,8 +135,12 @@ static void look_at_calls(struct tw_look *look)
 	for (i = 0; i < c->label_count && !look->failed; i++) {
 		size_t len;
 		const char *name = tw_pool_text(&r->texts, r->labels[i].name, &len);
+		uint32_t text = tw_pool_find(&look->trace->texts, name, len);
 
-		c->loads_or_waits[i] = (tw_host_kinds_of(name, len) & WAITS) != 0;
+		/* Names of the trace were looked up before. */
+		c->loads_or_waits[i] =
+			((text ? tw_look_kinds(look, text) : tw_host_kinds_of(name, len)) &
+			 WAITS) != 0;
 	}
 }
 

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "diagnose/kinds.h"
 
+#include "base/alloc.h"
+
 #include <string.h>
 
 #define KIND TW_KIND_layout_copies
@@ -23,21 +25,24 @@ static void claim_copy(struct tw_look *look, struct tw_leaf *leaf, uint32_t op, 
 	tw_claim_spot(look, KIND, look->d->host.event[op], TW_NONE, leaf->gpu_ns);
 }
 
-/* Kernels of cuDNN and MIOpen by their names. */
-static bool changes_layout(const struct tw_look *look, uint32_t gpu)
+enum { ASKED = 1, CHANGES = 2 };
+
+/* Kernels of cuDNN and MIOpen by their names, each of which is asked once: `known` is by text id. */
+static bool changes_layout(const struct tw_look *look, uint8_t *known, uint32_t gpu)
 {
 	static const char *const parts[] = { "nchwToNhwc", "nhwcToNchw", "batched_transpose",
 					     "transpose_NCHW2CNHW", "transpose_CNHW2NCHW" };
 	uint32_t name = look->trace->events.name[look->d->gpu.event[gpu]];
 	size_t i;
 
-	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]) && !(known[name] & ASKED); i++)
 		if (strcasestr(look->trace->texts.entries[name].ptr, parts[i]))
-			return true;
-	return false;
+			known[name] |= CHANGES;
+	known[name] |= ASKED;
+	return known[name] & CHANGES;
 }
 
-static void claim_transposes(struct tw_look *look, struct tw_leaf *leaf)
+static void claim_transposes(struct tw_look *look, uint8_t *known, struct tw_leaf *leaf)
 {
 	int64_t ns = 0;
 	uint32_t k;
@@ -45,7 +50,7 @@ static void claim_transposes(struct tw_look *look, struct tw_leaf *leaf)
 	for (k = 0; k < leaf->count; k++) {
 		uint32_t gpu = look->leaf_gpu[leaf->first + k];
 
-		if (!changes_layout(look, gpu))
+		if (!changes_layout(look, known, gpu))
 			continue;
 		tw_claim_remove(look, KIND, gpu);
 		ns += tw_gpu_ns(look, gpu);
@@ -58,8 +63,10 @@ static void claim_transposes(struct tw_look *look, struct tw_leaf *leaf)
 
 static void look_at_layouts(struct tw_look *look)
 {
+	uint8_t *known = tw_alloc_array(look->scratch, (size_t)look->trace->texts.count + 1, 1);
 	uint32_t i, op, last = TW_NONE;
 
+	look->failed |= !known;
 	for (i = 0; i < look->leaf_count && !look->failed; i++) {
 		struct tw_leaf *leaf = &look->leaves[i];
 
@@ -69,7 +76,7 @@ static void look_at_layouts(struct tw_look *look)
 		if (op != TW_NONE)
 			claim_copy(look, leaf, op, last);
 		else if (strstr(leaf->op, "convolution"))
-			claim_transposes(look, leaf);
+			claim_transposes(look, known, leaf);
 		last = op != TW_NONE ? op : last;
 	}
 }

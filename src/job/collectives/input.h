@@ -9,6 +9,9 @@ struct tw_ranks_input {
 	const struct tw_matches *matches; /* NULL: not asked for */
 	const struct tw_clocks *clocks;
 	const struct trawl_allocator *allocator;
+	/* Table `findings`, of which gains are of a step or of the window; NULL: not made. */
+	const struct trawl_table *findings;
+	bool of_step;
 };
 
 #endif

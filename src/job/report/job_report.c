@@ -3,6 +3,11 @@
 #include "job/sums/sums.h"
 #include "job/tables/all_tables.h"
 #include "job/tables/outliers.h"
+#include "table/pack.h"
+#include "trawl/findings.h"
+
+#include <math.h>
+#include <string.h>
 
 /* Of the job itself, before those summed over its ranks. */
 static const struct tw_ranks_table *const of_job[] = {
@@ -33,6 +38,20 @@ static int add_sums(struct trawl_job_report *report, unsigned threads)
 	return 0;
 }
 
+/* The findings come before everything else; the tables of the job have them as long as it is made. */
+static int add_findings(struct trawl_job_report *report, const struct trawl_table *findings)
+{
+	struct trawl_table *copy = tw_table_copy(findings, report->in.allocator);
+
+	if (!copy)
+		return -1;
+	memmove(report->tables + 1, report->tables, report->count * sizeof(report->tables[0]));
+	report->tables[0] = copy;
+	report->in.findings = copy;
+	report->count++;
+	return 0;
+}
+
 /* Those with rows, or that are always there. */
 static void drop_empty(struct trawl_job_report *report)
 {
@@ -52,9 +71,8 @@ static void drop_empty(struct trawl_job_report *report)
 int trawl_job_report_new(struct trawl_job_report **out, const struct trawl_job *job,
 			 const struct trawl_job_report_options *given, struct trawl_error *err)
 {
-	static const struct tw_job_wanted all = { 0 };
-	const struct tw_job_wanted those = { of_job, sizeof(of_job) / sizeof(of_job[0]),
-					     tw_analysis_count };
+	struct tw_job_wanted wanted = { .more = tw_analysis_count + 1 };
+	const struct trawl_table *findings = NULL;
 	struct trawl_job_report_options options;
 	struct trawl_job_report *report = tw_alloc_array(job->allocator, 1, sizeof(*report));
 	int status;
@@ -65,9 +83,22 @@ int trawl_job_report_new(struct trawl_job_report **out, const struct trawl_job *
 	trawl_job_report_options_init(&options);
 	if (given)
 		options = *given;
-	status = tw_job_tables_make(report, job, options.align, options.collectives ? &all : &those,
-				    options.threads, job->allocator, err);
+	if (!options.collectives) {
+		wanted.tables = of_job;
+		wanted.count = sizeof(of_job) / sizeof(of_job[0]);
+	}
+	if (options.diagnosis) {
+		findings = trawl_diagnosis_findings(options.diagnosis);
+		wanted.of_step = !isnan(trawl_diagnosis_step_ns(options.diagnosis));
+		/* Otherwise the verdict is by waits. */
+		if (trawl_diagnosis_has_launches(options.diagnosis))
+			wanted.findings = findings;
+	}
+	status = tw_job_tables_make(report, job, options.align, &wanted, options.threads,
+				    job->allocator, err);
 	if (!status && !options.collectives && add_sums(report, options.threads))
+		status = tw_no_memory(err);
+	if (!status && findings && add_findings(report, findings))
 		status = tw_no_memory(err);
 	if (status) {
 		trawl_job_report_free(report);

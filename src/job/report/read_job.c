@@ -38,7 +38,9 @@ static int begin(struct reading *r, const struct trawl_job_options *given, struc
 		.attach = o->findings	  ? tw_diagnose_attach :
 			  o->dependencies ? tw_path_attach :
 					    NULL,
-		.pass_attached = o->dependencies && !o->findings ? tw_path_pass : NULL,
+		.pass_attached = o->findings	 ? tw_diagnose_pass :
+				 o->dependencies ? tw_path_pass :
+						   NULL,
 		.progress = o->progress,
 		.progress_context = o->progress_context,
 	};

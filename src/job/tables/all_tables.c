@@ -113,7 +113,14 @@ int tw_job_tables_make(struct trawl_job_report *t, const struct trawl_job *job,
 		       const struct trawl_allocator *a, struct trawl_error *err)
 {
 	*t = (struct trawl_job_report){ .room = TABLES + wanted->more };
-	t->in = (struct tw_ranks_input){ job, &t->matches, &t->clocks, a };
+	t->in = (struct tw_ranks_input){
+		.job = job,
+		.matches = &t->matches,
+		.clocks = &t->clocks,
+		.findings = wanted->findings,
+		.of_step = wanted->of_step,
+		.allocator = a,
+	};
 	t->tables = tw_alloc_array(a, t->room, sizeof(struct trawl_table *));
 	if (!t->tables || tw_matches_build(&t->matches, job, a) ||
 	    tw_clocks_measure(&t->clocks, job, &t->matches, align, a))

@@ -36,7 +36,9 @@ struct trawl_job_report {
 struct tw_job_wanted {
 	const struct tw_ranks_table *const *tables; /* NULL: all that are not empty */
 	size_t count;
-	size_t more; /* room for as many of another kind after them */
+	size_t more;			    /* room for as many of another kind */
+	const struct trawl_table *findings; /* as tw_ranks_input has them */
+	bool of_step;
 };
 
 /* Matches collectives, measures clocks, makes tables; _release is due in any case. */

@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FINDING, RANKS, SHARE, TEXT };
@@ -21,15 +22,17 @@ enum { FINDING, RANKS, SHARE, TEXT };
 static const struct trawl_column columns[] = {
 	[FINDING] = TW_TEXT(
 		"finding", 14,
-		"straggler, reason, passed on (propagated wait), no straggler, waiting or "
-		"transfers (larger part of communication), imbalance, clocks",
-		.values =
-			"!straggler|reason|passed on|no straggler|waiting|transfers|imbalance|clocks"),
+		"limits (largest finding, where it is no straggler), straggler, reason, passed on "
+		"(propagated wait), no straggler, waiting or transfers (larger part of "
+		"communication), imbalance, clocks",
+		.values = "!limits|straggler|reason|passed on|no straggler|waiting|transfers|"
+			  "imbalance|clocks"),
 	[RANKS] = TW_TEXT("ranks", 10, "ranks concerned; empty: all"),
 	[SHARE] = TW_PERCENT_1(
 		"share (%)", 8,
 		"straggler: share of all wait without the propagated part; passed on: share of "
-		"all wait; no straggler, waiting and transfers: wait / communication time",
+		"all wait; no straggler, waiting and transfers: wait / communication time; "
+		"limits: gain / step",
 		.values = ">=0"),
 	[TEXT] = TW_TEXT("text", 100, "finding as text", .values = "!"),
 };
@@ -54,6 +57,7 @@ struct work {
 	size_t used;
 	uint8_t *named; /* by index of the rank: a straggler */
 	size_t stragglers;
+	size_t finding; /* row of findings that names them; their number: none does */
 	tw_wide own_ns; /* waiting less what was propagated */
 	int64_t *values;
 	struct tw_pool texts;
@@ -156,6 +160,79 @@ static void choose_stragglers(struct work *w)
 		w->named[w->order[k].index] = 1;
 }
 
+/* ---- who, by the findings: what a replay gains, not how waits are shared out */
+
+/* Kinds of findings that are about a rank for which others wait. */
+static const char *const of_stragglers[] = { "straggler_compute", "straggler_host",
+					     "moe_imbalance" };
+
+static const char *text_of(const struct work *w, size_t row, const char *column)
+{
+	return tw_table_own_text(w->in->findings, row,
+				 trawl_table_find_column(w->in->findings, column));
+}
+
+static bool is_of_kind(const struct work *w, size_t row, const char *kind)
+{
+	return !strcmp(text_of(w, row, "kind"), kind);
+}
+
+/* A gain that is told; observations have none. */
+static bool is_worth(const struct work *w, size_t row)
+{
+	struct trawl_cell gain = tw_table_cell(w->in->findings, row, TW_COL_GAIN_PERCENT);
+
+	return gain.state == TRAWL_CELL_VALUE && gain.real >= TW_LIMIT_FINDING_TOLD_PERCENT;
+}
+
+static bool is_of_straggler(const struct work *w, size_t row)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(of_stragglers) / sizeof(of_stragglers[0]); i++)
+		if (is_of_kind(w, row, of_stragglers[i]) && is_worth(w, row))
+			return true;
+	return false;
+}
+
+/* Whether "1, 3" has a rank. */
+static bool names_rank(const char *list, int64_t rank)
+{
+	for (; *list; list += strspn(list, ", ")) {
+		char *end;
+
+		if (strtoll(list, &end, 10) == rank)
+			return true;
+		if (end == list)
+			break;
+		list = end;
+	}
+	return false;
+}
+
+/* Those come first in the order of ranks, by what they cause. */
+static void choose_found(struct work *w)
+{
+	size_t rows = trawl_table_rows(w->in->findings), k, i;
+	const char *ranks;
+
+	for (w->finding = 0; w->finding < rows && !is_of_straggler(w, w->finding); w->finding++)
+		;
+	if (w->finding == rows)
+		return;
+	ranks = text_of(w, w->finding, TW_COL_FINDING_RANK);
+	for (k = 0; k < w->used; k++) {
+		const struct tw_order at = w->order[k];
+
+		if (!names_rank(ranks, rank_at(w, k)))
+			continue;
+		w->named[at.index] = 1;
+		for (i = k; i > w->stragglers; i--)
+			w->order[i] = w->order[i - 1];
+		w->order[w->stragglers++] = at;
+	}
+}
+
 /* "5" or "3, 5", in order of rank. */
 static const char *name_stragglers(struct work *w)
 {
@@ -237,6 +314,48 @@ static const struct kind *largest_kind(struct work *w, bool caused, const char *
 
 /* ---- findings */
 
+/* "gain about 7.413 ms of a step (29.5 %)" */
+static void add_gain(struct work *w, size_t row)
+{
+	const struct trawl_table *t = w->in->findings;
+	const char *how = text_of(w, row, TW_COL_GAIN_HOW);
+
+	tw_str_addf(&w->text, "gain %s%.3f ms%s (%.1f %%)",
+		    !strcmp(how, "bound")    ? "at most " :
+		    !strcmp(how, "estimate") ? "about " :
+					       "",
+		    tw_table_cell(t, row, TW_COL_GAIN_MS).real, w->in->of_step ? " of a step" : "",
+		    tw_table_cell(t, row, TW_COL_GAIN_PERCENT).real);
+}
+
+/* What limits the job most, where that is no straggler; that nothing does. */
+static void tell_limits(struct work *w)
+{
+	const struct trawl_table *t = w->in->findings;
+	const char *ranks;
+	size_t row = 0;
+
+	if (!trawl_table_rows(t) || (!w->finding && w->stragglers))
+		return;
+	if (!is_worth(w, 0)) {
+		for (; row < trawl_table_rows(t); row++)
+			if (is_of_kind(w, row, "nothing_found"))
+				break;
+		if (row == trawl_table_rows(t))
+			return;
+	}
+	ranks = text_of(w, row, TW_COL_FINDING_RANK);
+	tw_str_add_cstr(&w->text, text_of(w, row, TW_COL_FINDING_TITLE));
+	if (*ranks)
+		tw_str_addf(&w->text, " (rank %s)", ranks);
+	if (!row) {
+		tw_str_add_cstr(&w->text, ": ");
+		add_gain(w, row);
+	}
+	add_finding(w, "limits", ranks,
+		    row ? NAN : tw_table_cell(t, row, TW_COL_GAIN_PERCENT).real);
+}
+
 static void tell_straggler(struct work *w)
 {
 	const char *ranks = name_stragglers(w), *name;
@@ -256,8 +375,13 @@ static void tell_straggler(struct work *w)
 	}
 	tw_str_addf(&w->text, one ? "rank %s is the straggler" : "ranks %s are the stragglers",
 		    ranks);
-	tw_str_addf(&w->text, ": last in %llu of %llu collectives, caused ",
-		    (unsigned long long)last, (unsigned long long)count);
+	tw_str_add_cstr(&w->text, ": ");
+	if (w->in->findings) {
+		add_gain(w, w->finding);
+		tw_str_add_cstr(&w->text, "; ");
+	}
+	tw_str_addf(&w->text, "last in %llu of %llu collectives, caused ", (unsigned long long)last,
+		    (unsigned long long)count);
 	add_ms(&w->text, caused);
 	tw_str_add_cstr(&w->text, " of wait (");
 	add_percent(&w->text, percent(caused, w->l.wait_ns));
@@ -327,15 +451,32 @@ static void tell_reason(struct work *w)
 	add_finding(w, "reason", w->ranks.failed ? NULL : w->ranks.ptr, NAN);
 }
 
+static void tell_found_reason(struct work *w)
+{
+	const char *evidence = text_of(w, w->finding, TW_COL_EVIDENCE);
+
+	tw_str_addf(&w->text, "reason: %s%s%s", text_of(w, w->finding, TW_COL_FINDING_TITLE),
+		    *evidence ? ": " : "", evidence);
+	add_finding(w, "reason", text_of(w, w->finding, TW_COL_FINDING_RANK), NAN);
+}
+
 static void tell_no_straggler(struct work *w)
 {
 	double share = percent(w->l.wait_ns, w->l.dur_ns);
 	const struct tw_late_rank *first = &w->l.of[w->order[0].index];
 
-	tw_str_add_cstr(&w->text, "no straggler: wait is ");
+	tw_str_add_cstr(&w->text, "no straggler: ");
+	if (w->in->findings)
+		tw_str_add_cstr(&w->text, "no rank costs " TW_LIMIT_TEXT(
+						  TW_LIMIT_FINDING_TOLD_PERCENT) " % by itself; ");
+	tw_str_add_cstr(&w->text, "wait is ");
 	add_percent(&w->text, share);
 	tw_str_add_cstr(&w->text, " of communication time");
-	if (w->stragglers) {
+	if (w->in->findings && w->l.wait_ns > 0) {
+		tw_str_add_cstr(&w->text, ", ");
+		add_percent(&w->text, percent(first->caused_ns, w->l.wait_ns));
+		tw_str_addf(&w->text, " of it for rank %lld", (long long)rank_at(w, 0));
+	} else if (w->stragglers) {
 		tw_str_addf(&w->text, ", most of it caused by rank%s %s",
 			    w->stragglers > 1 ? "s" : "", name_stragglers(w));
 	} else if (w->l.wait_ns > 0) {
@@ -465,17 +606,31 @@ static void tell_clocks(struct work *w)
 	add_finding(w, "clocks", NULL, NAN);
 }
 
+static bool have_stragglers(const struct work *w)
+{
+	return w->stragglers && (w->in->findings || percent(w->l.wait_ns, w->l.dur_ns) >=
+							    TW_LIMIT_WAITS_MATTER_PERCENT);
+}
+
 static int judge(struct work *w)
 {
 	order_ranks(w);
+	if (w->in->findings) {
+		choose_found(w);
+		tell_limits(w);
+	} else {
+		choose_stragglers(w);
+	}
 	if (!w->used)
 		return 0;
-	choose_stragglers(w);
 	if (tw_visit_waits(w->in, add_kind, w) || w->texts.failed || w->kinds.failed)
 		return TRAWL_ENOMEM;
-	if (w->stragglers && percent(w->l.wait_ns, w->l.dur_ns) >= TW_LIMIT_WAITS_MATTER_PERCENT) {
+	if (have_stragglers(w)) {
 		tell_straggler(w);
-		tell_reason(w);
+		if (w->in->findings)
+			tell_found_reason(w);
+		else
+			tell_reason(w);
 	} else {
 		tell_no_straggler(w);
 	}

@@ -413,7 +413,8 @@ static int add_job(struct tw_side *side)
 		&tw_ranks_table_nccl_summary_implicit_sync,
 		&tw_ranks_table_nccl_summary_long,
 	};
-	const struct tw_job_wanted wanted = { tables, sizeof(tables) / sizeof(tables[0]), 0 };
+	const struct tw_job_wanted wanted = { .tables = tables,
+					      .count = sizeof(tables) / sizeof(tables[0]) };
 	struct trawl_job_report *t = &side->job_tables;
 	struct tw_book *book;
 	int status = tw_job_tables_make(t, &side->job, TRAWL_ALIGN_AUTO, &wanted,
