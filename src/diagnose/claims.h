@@ -64,7 +64,8 @@ struct tw_claims {
 	struct tw_collective_size *collectives; /* in the order of those of the part */
 	uint32_t collective_count;
 	int64_t idle_ns[4]; /* enum tw_idle_cause */
-	int64_t warm_ns; /* of the host: loads, compilation, allocation in the first step alone */
+	/* Of the host: loads, compilation, allocation in the first step alone; without steps first uses. */
+	int64_t warm_ns;
 	TW_LIST(struct tw_function) functions;
 	bool trains, amd;
 	bool failed; /* out of memory */

@@ -16,10 +16,11 @@ struct tw_finding {
 	double gain_ns;	     /* of a step; NaN: not known */
 	double gain_percent; /* of a step, or of the window */
 	double together_percent;
-	const char *how;     /* how the gain is known, where it is not as of its kind; NULL */
-	uint32_t first_rank; /* index of the first of `ranks` */
-	char ranks[64];	     /* "2", "1, 3"; "": all, or the only one */
-	char where[600];     /* at most three places */
+	const char *how; /* how the gain is known, where it is not as of its kind; NULL */
+	const char *remedy, *assumes; /* where they are not those of its kind; NULL */
+	uint32_t first_rank;	      /* index of the first of `ranks` */
+	char ranks[64];		      /* "2", "1, 3"; "": all, or the only one */
+	char where[600];	      /* at most three places */
 	char operation[200], module[120], site[200], stream[40];
 	char evidence[600];
 	char variant[120]; /* of the remedy: what is assumed */

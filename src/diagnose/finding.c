@@ -251,12 +251,13 @@ bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 	tw_places_of(f, d, best, f->kind);
 	if (with < d->rank_count && with <= 16)
 		tw_set_ranks(f, d, ranks, with);
-	tw_evidence(f, "%llu places", (unsigned long long)count);
+	tw_evidence(f, "%llu occurrences", (unsigned long long)count);
 	if (d->claims[best].of[f->kind].spots.count) {
 		const struct tw_spot *s = &d->claims[best].of[f->kind].spots.at[0];
 
-		tw_evidence(f, "; there %.3f ms in %llu, the first is event %llu",
-			    (double)s->ns / 1e6, (unsigned long long)s->count,
+		tw_evidence(f,
+			    "; %llu of them at the first place named, %.3f ms (event %llu first)",
+			    (unsigned long long)s->count, (double)s->ns / 1e6,
 			    (unsigned long long)s->event);
 	}
 	return true;

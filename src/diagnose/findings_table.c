@@ -32,7 +32,7 @@ enum {
 static const struct trawl_column columns[] = {
 	[N] = TW_INTEGER(TW_COL_FINDING_N, 4, "number of the finding: the order of gains",
 			 .values = "!"),
-	[KIND] = TW_TEXT("kind", 24, "code of the kind", .values = "!"),
+	[KIND] = TW_TEXT(TW_COL_FINDING_KIND, 24, "code of the kind", .values = "!"),
 	[TITLE] = TW_TEXT(TW_COL_FINDING_TITLE, 50, "what was found", .values = "!"),
 	[GAIN_MS] = TW_REAL(TW_COL_GAIN_MS, "ms", 3, 10,
 			    "shorter step with this remedy alone; without steps the window"),
@@ -42,16 +42,17 @@ static const struct trawl_column columns[] = {
 	[HOW] = TW_TEXT(TW_COL_GAIN_HOW, 12,
 			"replay; bound: at most; estimate: a model of the remedy; observation: "
 			"no gain"),
-	[PRIORITY] = TW_TEXT("priority", 10, "Critical, High, Medium or Low, by the gain"),
+	[PRIORITY] =
+		TW_TEXT(TW_COL_FINDING_PRIORITY, 10, "Critical, High, Medium or Low, by the gain"),
 	[WHERE] = TW_TEXT(TW_COL_FINDING_WHERE, 50, "at most three places, the most telling first"),
 	[RANK] = TW_TEXT(TW_COL_FINDING_RANK, 8, "ranks it concerns; empty: all, or the only one"),
-	[OPERATION] = TW_TEXT("operation", 30, "operator with its shapes, or call"),
+	[OPERATION] = TW_TEXT(TW_COL_FINDING_OPERATION, 30, "operator with its shapes, or call"),
 	[MODULE] = TW_TEXT("module", 16, "innermost module"),
 	[SITE] = TW_TEXT("call_site", 30, "innermost Python function of the program"),
 	[STREAM] = TW_TEXT("stream", 10, "stream of the GPU work"),
 	[EVIDENCE] = TW_TEXT(TW_COL_EVIDENCE, 50, "figures that show it, with numbers of events"),
 	[REMEDY] = TW_TEXT(TW_COL_REMEDY, 50, "what to change, and what the gain assumes"),
-	[CONFIDENCE] = TW_TEXT("confidence", 10, "high, medium, low"),
+	[CONFIDENCE] = TW_TEXT(TW_COL_CONFIDENCE, 10, "high, medium, low"),
 	[INFERRED] = TW_REAL("inferred_percent", "%", 1, 10,
 			     "share of the critical path whose causes are inferred"),
 };
@@ -90,14 +91,16 @@ static void set_remedy(struct trawl_table *table, size_t row, const struct tw_di
 {
 	const struct tw_finding_words *words = &tw_finding_words[f->kind];
 	const char *remedy = d->claims[0].trains ? words->training : words->inference;
+	const char *assumes = f->assumes ? f->assumes : words->assumes;
 	char text[1000];
 
+	remedy = f->remedy ? f->remedy : remedy;
 	if (!strcmp(remedy, "-"))
 		return;
 	snprintf(text, sizeof(text), "%s%s%s%s%s%s", remedy,
-		 strcmp(words->assumes, "-") ? " (the gain assumes: " : "",
-		 strcmp(words->assumes, "-") ? words->assumes : "", *f->variant ? "; " : "",
-		 f->variant, strcmp(words->assumes, "-") ? ")" : "");
+		 strcmp(assumes, "-") ? " (the gain assumes: " : "",
+		 strcmp(assumes, "-") ? assumes : "", *f->variant ? "; " : "", f->variant,
+		 strcmp(assumes, "-") ? ")" : "");
 	tw_table_set_str(table, row, REMEDY, text);
 }
 

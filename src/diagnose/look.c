@@ -72,14 +72,36 @@ uint32_t tw_nearest_above(const struct tw_look *look, uint32_t node, const char 
 	return TW_NONE;
 }
 
-bool tw_is_under(const struct tw_look *look, uint32_t node, const char *text)
+static bool is_one_of(uint32_t text, const uint32_t *ids, size_t count)
 {
-	uint32_t at = look->d->host.parent[node];
+	while (count && ids[count - 1] != text)
+		count--;
+	return count;
+}
 
-	for (; at != TW_NONE; at = look->d->host.parent[at])
-		if (strstr(tw_look_name(look, at), text))
-			return true;
-	return false;
+uint32_t *tw_outermost_of(struct tw_look *look, const char *const *names)
+{
+	enum { MOST = 8 };
+	const struct tw_host *host = &look->d->host;
+	uint32_t ids[MOST], *found, i, text;
+	size_t count = 0;
+
+	for (; *names && count < MOST; names++)
+		if ((text = trawl_trace_find_text(look->trace, *names)))
+			ids[count++] = text;
+	if (!count)
+		return NULL;
+	found = tw_alloc_array(look->scratch, (size_t)host->count + 1, sizeof(*found));
+	look->failed |= !found;
+	/* Parents come before what is below them. */
+	for (i = 0; found && i < host->count; i++) {
+		uint32_t parent = host->parent[i];
+		uint32_t above = parent == TW_NONE ? TW_NONE : found[parent];
+
+		text = look->trace->events.name[host->event[i]];
+		found[i] = above == TW_NONE && is_one_of(text, ids, count) ? i : above;
+	}
+	return found;
 }
 
 uint32_t tw_look_op_event(const struct tw_look *look, uint32_t call)
@@ -93,26 +115,6 @@ bool tw_in_optimizer(const struct tw_look *look, uint32_t node)
 {
 	return tw_range_at(&look->optimizer, tw_look_track(look, node),
 			   tw_look_start(look, node)) != NULL;
-}
-
-uint32_t tw_event_at(const struct tw_look *look, uint32_t track, int64_t from_ns, int64_t to_ns)
-{
-	const struct tw_events *e = &look->trace->events;
-	uint32_t best = TW_NONE, next = TW_NONE;
-	uint64_t i;
-
-	for (i = 0; i < e->count; i++) {
-		int64_t start = e->start_ns[i];
-
-		if (e->phase[i] != 'X' || e->track[i] != track)
-			continue;
-		if (start <= from_ns && start + e->dur_ns[i] >= to_ns &&
-		    (best == TW_NONE || start >= e->start_ns[best]))
-			best = (uint32_t)i;
-		if (start >= to_ns && (next == TW_NONE || start < e->start_ns[next]))
-			next = (uint32_t)i;
-	}
-	return best != TW_NONE ? best : next != TW_NONE ? next : 0;
 }
 
 /* ---- links */
@@ -377,21 +379,34 @@ bool tw_gemm_of(const struct tw_look *look, const struct tw_leaf *leaf, struct t
 
 /* ---- leaves */
 
-/* The nearest operation above a launch with recorded shapes, else the call. */
-static uint32_t leaf_node(const struct tw_look *look, uint32_t call)
+static bool has_shapes(const struct tw_look *look, uint32_t node)
 {
-	uint32_t at;
+	uint32_t event = look->d->host.event[node];
 	struct trawl_argument arg;
 
-	for (at = call; at != TW_NONE; at = look->d->host.parent[at])
-		if (tw_node_class(look->d, at) == TRAWL_CLASS_CPU_OP &&
-		    (trawl_event_argument(look->trace, look->d->host.event[at], TW_KEY_input_dims,
-					  &arg) ||
-		     trawl_event_argument(look->trace, look->d->host.event[at],
-					  TW_KEY_input_dims_2021, &arg)) &&
-		    arg.kind == TRAWL_VALUE_JSON && look->trace->texts.entries[arg.text].len > 2)
-			return at;
-	return call;
+	return tw_node_class(look->d, node) == TRAWL_CLASS_CPU_OP &&
+	       (trawl_event_argument(look->trace, event, TW_KEY_input_dims, &arg) ||
+		trawl_event_argument(look->trace, event, TW_KEY_input_dims_2021, &arg)) &&
+	       arg.kind == TRAWL_VALUE_JSON && look->trace->texts.entries[arg.text].len > 2;
+}
+
+/*
+ * The nearest operation above a launch with recorded shapes, else the call.  `nearest`, by node: that
+ * operation + 2, 1: there is none, 0: not known yet.
+ */
+static uint32_t leaf_node(const struct tw_look *look, uint32_t *nearest, uint32_t call)
+{
+	const uint32_t *parent = look->d->host.parent;
+	uint32_t at, found, i;
+
+	for (at = call; at != TW_NONE && !nearest[at] && !has_shapes(look, at); at = parent[at])
+		;
+	found = at == TW_NONE ? 1 : nearest[at] ? nearest[at] : at + 2;
+	for (i = call; i != at; i = parent[i])
+		nearest[i] = found;
+	if (at != TW_NONE)
+		nearest[at] = found;
+	return found == 1 ? call : found - 2;
 }
 
 /* "mul" of "aten::mul_". */
@@ -423,13 +438,27 @@ static const struct tw_op_work *work_at(const struct tw_look *look, uint32_t nod
 		       &look->modelled->works[number];
 }
 
-/* The work of an operation, or of the nearest around it that launched nothing else. */
+/* Whether the kernels of a leaf take nearly all GPU time of an operation around: a fill beside is nothing. */
+static bool is_nearly_all(const struct tw_look *look, const struct tw_leaf *leaf, uint32_t node)
+{
+	uint64_t count, i;
+	const uint32_t *under = tw_gpu_under(look->modelled, node, &count);
+	int64_t all_ns = 0;
+
+	if (count > leaf->count + TW_LIMIT_KERNELS_BESIDE)
+		return false;
+	for (i = 0; i < count; i++)
+		all_ns += tw_gpu_ns(look, under[i]);
+	return (double)leaf->gpu_ns * 100 >= TW_LIMIT_STANDS_FOR_PERCENT * (double)all_ns;
+}
+
+/* The work of an operation, or of the nearest around it that launched next to nothing else. */
 static void find_work(const struct tw_look *look, struct tw_leaf *leaf)
 {
 	uint32_t node;
 
 	for (node = leaf->node; node != TW_NONE && !leaf->work; node = look->d->host.parent[node]) {
-		if (tw_gpu_count_under(look->modelled, node) > leaf->count)
+		if (!is_nearly_all(look, leaf, node))
 			return;
 		leaf->work = work_at(look, node);
 		leaf->work_node = node;
@@ -438,6 +467,7 @@ static void find_work(const struct tw_look *look, struct tw_leaf *leaf)
 
 struct numbering {
 	uint32_t *of_node; /* leaf + 1 */
+	uint32_t *nearest; /* as leaf_node() has it */
 	uint32_t *next;	   /* by leaf */
 };
 
@@ -448,7 +478,7 @@ static uint32_t number_leaves(struct tw_look *look, struct numbering *n)
 
 	for (i = 0; i < r->launched_count; i++) {
 		uint32_t g = r->launched[i];
-		uint32_t node = leaf_node(look, look->d->gpu.launch[g]);
+		uint32_t node = leaf_node(look, n->nearest, look->d->gpu.launch[g]);
 
 		if (!n->of_node[node]) {
 			n->of_node[node] = ++count;
@@ -535,7 +565,8 @@ static void *array(struct tw_look *look, size_t count, size_t size)
 static void find_leaves(struct tw_look *look)
 {
 	const struct tw_path_rank *r = &look->part->rank;
-	struct numbering n = { array(look, look->d->host.count, sizeof(*n.of_node)), NULL };
+	struct numbering n = { .of_node = array(look, look->d->host.count, sizeof(*n.of_node)),
+			       .nearest = array(look, look->d->host.count, sizeof(*n.nearest)) };
 	uint32_t i;
 
 	look->leaves = array(look, r->launched_count, sizeof(*look->leaves));
@@ -602,13 +633,15 @@ static void index_nodes(struct tw_look *look)
 
 struct frame {
 	struct tw_interval span;
-	uint32_t event;
+	uint32_t event, track;
 };
 
 static int by_span(const void *a, const void *b)
 {
 	const struct frame *x = a, *y = b;
 
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
 	if (x->span.start_ns != y->span.start_ns)
 		return x->span.start_ns < y->span.start_ns ? -1 : 1;
 	return x->event < y->event ? -1 : x->event > y->event;
@@ -616,7 +649,7 @@ static int by_span(const void *a, const void *b)
 
 /* Callers of the leaves of one thread: frames of its track. */
 static void find_callers_of(struct tw_look *look, const struct tw_leaves *leaves,
-			    struct frame *frames, size_t count)
+			    const struct frame *frames, size_t count)
 {
 	struct tw_interval *spans = array(look, count, sizeof(*spans));
 	int64_t *moments = array(look, leaves->count, sizeof(*moments));
@@ -625,7 +658,6 @@ static void find_callers_of(struct tw_look *look, const struct tw_leaves *leaves
 
 	if (look->failed)
 		return;
-	qsort(frames, count, sizeof(*frames), by_span);
 	for (k = 0; k < count; k++)
 		spans[k] = frames[k].span;
 	for (i = 0; i < leaves->count; i++) {
@@ -643,33 +675,46 @@ static void find_callers_of(struct tw_look *look, const struct tw_leaves *leaves
 			look->caller[first + i] = frames[found[i]].event;
 }
 
-static void find_callers(struct tw_look *look)
+/* Python functions by track, then start; NULL: there are none. */
+static struct frame *list_frames(struct tw_look *look, size_t *count)
 {
 	const struct tw_events *e = &look->trace->events;
 	struct frame *frames;
-	uint64_t i, n = 0;
-	uint32_t t;
-	size_t k;
+	size_t n = 0;
+	uint64_t i;
 
 	for (i = 0; i < e->count; i++)
 		n += e->phase[i] == 'X' && tw_class(look->trace, i) == TRAWL_CLASS_PYTHON;
-	if (!n)
+	frames = n ? array(look, n, sizeof(*frames)) : NULL;
+	for (i = 0, *count = 0; frames && i < e->count; i++)
+		if (e->phase[i] == 'X' && tw_class(look->trace, i) == TRAWL_CLASS_PYTHON)
+			frames[(*count)++] =
+				(struct frame){ { e->start_ns[i], e->start_ns[i] + e->dur_ns[i] },
+						(uint32_t)i,
+						e->track[i] };
+	if (frames)
+		qsort(frames, n, sizeof(*frames), by_span);
+	return frames;
+}
+
+static void find_callers(struct tw_look *look)
+{
+	size_t n = 0, k, first, end;
+	struct frame *frames = list_frames(look, &n);
+	uint32_t t;
+
+	if (!frames)
 		return;
-	frames = array(look, n, sizeof(*frames));
 	look->caller = array(look, look->leaf_count, sizeof(*look->caller));
 	for (k = 0; !look->failed && k < look->leaf_count; k++)
 		look->caller[k] = TW_NONE;
 	for (t = 0; t < look->part->rank.thread_count && !look->failed; t++) {
 		if (!look->threads[t].count)
 			continue;
-		for (i = 0, n = 0; i < e->count; i++)
-			if (e->phase[i] == 'X' && e->track[i] == look->threads[t].track &&
-			    tw_class(look->trace, i) == TRAWL_CLASS_PYTHON)
-				frames[n++] = (struct frame){ { e->start_ns[i],
-								e->start_ns[i] + e->dur_ns[i] },
-							      (uint32_t)i };
-		if (n)
-			find_callers_of(look, &look->threads[t], frames, n);
+		first = TW_LOWER_BOUND(at, 0, n, frames[at].track < look->threads[t].track);
+		end = TW_LOWER_BOUND(at, first, n, frames[at].track <= look->threads[t].track);
+		if (end > first)
+			find_callers_of(look, &look->threads[t], frames + first, end - first);
 	}
 }
 
@@ -686,6 +731,9 @@ void tw_look_prepare(struct tw_look *look)
 		index_nodes(look);
 	if (!look->failed)
 		find_callers(look);
+	if (!look->failed)
+		look->layout_op = tw_outermost_of(
+			look, (const char *const[]){ "aten::contiguous", "aten::clone", NULL });
 	if (!look->failed)
 		tw_ranges_of_kind(look, TW_HOST_OPTIMIZER_STEP, &look->optimizer);
 }

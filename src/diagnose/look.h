@@ -73,8 +73,9 @@ struct tw_look {
 	uint32_t *leaf_of;	/* by GPU event: leaf number, over all threads; TW_NONE: none */
 	struct tw_leaf *leaves; /* of all threads */
 	uint32_t leaf_count;
-	uint8_t *backward;    /* by host node: in the backward pass */
-	uint32_t *last_copy;  /* by host node of a call: the last copy that it launched, + 1 */
+	uint8_t *backward;   /* by host node: in the backward pass */
+	uint32_t *last_copy; /* by host node of a call: the last copy that it launched, + 1 */
+	uint32_t *layout_op; /* by host node: the outermost aten::contiguous or clone; NULL: none */
 	uint32_t *first_node; /* by track: its first host node; one more than there are tracks */
 	uint32_t *caller;     /* by leaf: event of the innermost python function, TW_NONE */
 	struct tw_ranges optimizer;
@@ -131,8 +132,16 @@ int64_t tw_step_number(const struct tw_look *look, int64_t time_ns);
 
 /* The nearest node above with this name, or the outermost; TW_NONE. */
 uint32_t tw_nearest_above(const struct tw_look *look, uint32_t node, const char *name);
-/* Whether the name of a node above contains a text. */
-bool tw_is_under(const struct tw_look *look, uint32_t node, const char *text);
+/*
+ * By host node the outermost one at or above it with one of some names, up to a NULL; TW_NONE: there is
+ * none.  NULL: no node has such a name, or out of memory.
+ */
+uint32_t *tw_outermost_of(struct tw_look *look, const char *const *names);
+/* The same of contiguous copies. */
+static inline uint32_t tw_layout_op(const struct tw_look *look, uint32_t node)
+{
+	return look->layout_op ? look->layout_op[node] : TW_NONE;
+}
 
 /* Ranges whose names are of a kind: python functions, annotations, operations. */
 void tw_ranges_of_kind(struct tw_look *look, unsigned kinds, struct tw_ranges *out);
@@ -170,9 +179,6 @@ static inline uint32_t tw_caller_of(const struct tw_look *look, const struct tw_
 	return look->caller ? look->caller[leaf - look->leaves] : TW_NONE;
 }
 bool tw_in_optimizer(const struct tw_look *look, uint32_t node);
-/* What a thread was in between two times that follow each other, else what it came to. */
-uint32_t tw_event_at(const struct tw_look *look, uint32_t track, int64_t from_ns, int64_t to_ns);
-
 bool tw_is_pointwise(const char *op);
 
 /* Dimensions of a matrix product. */

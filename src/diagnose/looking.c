@@ -1,8 +1,11 @@
 /* Looking at one rank: all rules, and what rules over ranks will ask. */
 #include "diagnose/kinds.h"
 
+#include "data/limits.h"
+
 #include "base/alloc.h"
 #include "base/scope.h"
+#include "base/search.h"
 #include "model/call.h"
 
 #include <stdlib.h>
@@ -86,25 +89,46 @@ static void try_site(struct tw_look *look, struct wanted *w, uint64_t frame, int
 	w->spot->site = tw_claim_text(look, text->ptr, text->len);
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->spot < y->spot ? -1 : x->spot > y->spot;
+}
+
+/* Those of a track that begin in a frame. */
+static void try_frame(struct tw_look *look, struct sites *s, uint64_t frame)
+{
+	const struct tw_events *e = &look->trace->events;
+	int64_t start = e->start_ns[frame], end = start + e->dur_ns[frame];
+	uint32_t track = e->track[frame];
+	size_t k = TW_LOWER_BOUND(at, 0, s->count,
+				  s->at[at].track < track ||
+					  (s->at[at].track == track && s->at[at].start_ns < start));
+
+	for (; k < s->count && s->at[k].track == track && s->at[k].start_ns <= end; k++)
+		try_site(look, &s->at[k], frame, start, end);
+}
+
 static void find_sites(struct tw_look *look)
 {
 	const struct tw_events *e = &look->trace->events;
 	struct sites *s = tw_alloc_array(look->scratch, 1, sizeof(*s));
 	uint64_t i;
-	size_t k;
 
 	look->failed |= !s;
 	if (!s)
 		return;
 	list_wanted(look, s);
-	for (i = 0; i < e->count && s->count; i++) {
-		if (e->phase[i] != 'X' || tw_class(look->trace, i) != TRAWL_CLASS_PYTHON)
-			continue;
-		for (k = 0; k < s->count; k++)
-			if (s->at[k].track == e->track[i])
-				try_site(look, &s->at[k], i, e->start_ns[i],
-					 e->start_ns[i] + e->dur_ns[i]);
-	}
+	if (s->count)
+		qsort(s->at, s->count, sizeof(s->at[0]), by_start);
+	for (i = 0; i < e->count && s->count; i++)
+		if (e->phase[i] == 'X' && tw_class(look->trace, i) == TRAWL_CLASS_PYTHON)
+			try_frame(look, s, i);
 }
 
 /* ---- what rules over ranks ask for */
@@ -271,6 +295,54 @@ static void find_warmup(struct tw_look *look)
 		look->claims->warm_ns = first;
 }
 
+/* By GPU event how long nothing had run before it; in order of start. */
+static void list_gaps(const struct tw_look *look, int64_t *gap_ns)
+{
+	int64_t end = INT64_MAX;
+	uint32_t g;
+
+	for (g = 0; g < look->part->rank.gpu_count; g++) {
+		int64_t start = look->part->points[2 * g].time_ns;
+		int64_t own = look->part->points[2 * g + 1].time_ns;
+
+		gap_ns[g] = start > end ? start - end : 0;
+		end = g && end > own ? end : own;
+	}
+}
+
+/*
+ * Without steps: calls that are the first to launch their kernel and take long while the GPU is idle, for
+ * they load its code.
+ */
+static void find_first_uses(struct tw_look *look)
+{
+	const struct tw_host *host = &look->d->host;
+	size_t names = (size_t)look->trace->texts.count + 1;
+	uint8_t *seen = tw_alloc_array(look->scratch, names, sizeof(*seen));
+	int64_t *gap_ns = tw_alloc_array(look->scratch, (size_t)look->part->rank.gpu_count + 1,
+					 sizeof(*gap_ns));
+	uint64_t i, count;
+
+	look->failed |= !seen || !gap_ns;
+	if (look->failed)
+		return;
+	memset(seen, 0, names);
+	list_gaps(look, gap_ns);
+	for (i = 0; i < host->call_count; i++) {
+		uint32_t node = host->call[i], name;
+		const uint32_t *launched = tw_gpu_under(look->modelled, node, &count);
+		int64_t ns = tw_look_end(look, node) - tw_look_start(look, node);
+
+		if (!count)
+			continue;
+		name = look->trace->events.name[look->d->gpu.event[launched[0]]];
+		if (!seen[name] && ns > TW_LIMIT_FIRST_USE_US * 1000)
+			look->claims->warm_ns += ns < gap_ns[launched[0]] ? ns :
+									    gap_ns[launched[0]];
+		seen[name] = 1;
+	}
+}
+
 static void run_rules(struct tw_look *look)
 {
 	size_t i;
@@ -282,6 +354,8 @@ static void run_rules(struct tw_look *look)
 	tw_collective_sizes(look);
 	tw_idle_by_cause(look);
 	find_warmup(look);
+	if (!look->part->rank.step_count)
+		find_first_uses(look);
 	list_functions(look);
 	for (i = 0; i < TW_FINDING_KINDS && !look->failed; i++)
 		if (tw_kind_list[i]->look)

@@ -32,22 +32,13 @@ struct tw_category_row {
 	double efficiency_percent, peak_tflops;
 	const char *bound; /* "compute", "memory", NULL: unknown */
 	bool is_anomaly, is_bottleneck, is_unmodelled;
-	bool is_host_copy, is_too_short, is_visible, in_chain, has_mask;
+	bool is_host_copy, is_too_short, is_visible, has_mask;
 	const char *warning; /* of the efficiency; NULL: none */
 	const char *library; /* NULL: unknown */
 	const char *args;
 	const char *strides, *thread;
 	const char *distinct; /* one of them, where name and arguments are another row's; NULL */
 	struct tw_facts facts;
-	struct tw_advice advice;
-	const struct tw_level *priority;
-};
-
-/* Operations next to each other that could be one kernel: a bottleneck of its own. */
-struct tw_category_chain {
-	const struct tw_category_row *first; /* its row with the most time */
-	double calls, time_us, exposed_us;   /* of the rows of this category that are in it */
-	struct tw_facts facts;		     /* of the chain in all calls */
 	struct tw_advice advice;
 	const struct tw_level *priority;
 };
@@ -59,8 +50,6 @@ struct tw_category_data {
 	const struct tw_json_value *metadata;
 	struct tw_category_row *rows; /* by kernel time, most first */
 	uint32_t row_count;
-	struct tw_category_chain *chains; /* by time as their rows */
-	uint32_t chain_count;
 	double total_ms, compute_ms; /* of the whole trace; NaN: unknown */
 	double peak_tb_s;
 	double shortest_us; /* of the kernels of the trace; NaN: unknown */
@@ -96,7 +85,6 @@ void tw_category_tree_facts(struct tw_category_row *row);
 void tw_category_choose(struct tw_category_data *data);
 
 /* ---- category_chains.c: marks rows that are in one; 0 or TRAWL_ENOMEM */
-int tw_category_chains(struct tw_category_data *data, struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_category_advise(struct tw_advice *advice, const char *family, const struct tw_facts *facts);
 /* The texts of a part, ". " between them, as a JSON string; null when there is none. */
 void tw_advice_string(struct tw_json *json, const struct tw_advice *advice,

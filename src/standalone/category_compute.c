@@ -80,12 +80,8 @@ static int analyse(struct tw_category_data *data, struct tw_category_result *res
 
 	if (found == TRAWL_ENOMEM)
 		return trawl_error_set(err, found, "%s", problem.message);
-	if (!found) {
+	if (!found)
 		tw_category_choose(data);
-		status = tw_category_chains(data, err);
-		if (status)
-			return status;
-	}
 	status = tw_prepared_open(data->prepared, TW_CATEGORY_DATA, data->name, "_metrics.json",
 				  &file, err);
 	if (!status)

@@ -204,7 +204,6 @@ static void write_operation(struct tw_json *json, const struct tw_category_data 
 	write_chain(json, chain, NULL);
 	tw_field_bool(json, "in_top_operations", row->in_top_operations);
 	tw_field_bool(json, "is_bottleneck", row->is_bottleneck && !row->is_unmodelled);
-	tw_field_bool(json, "in_chain", row->in_chain);
 	write_kind(json, row);
 	tw_json_end(json);
 }
@@ -288,71 +287,7 @@ static void write_bottleneck(struct tw_json *json, const struct tw_category_data
 	tw_json_end(json);
 }
 
-static void write_members(struct tw_json *json, const struct tw_category_chain *chain)
-{
-	const struct tw_json_value *name = tw_json_get(chain->first->tree, "chain")->first;
-
-	tw_field_text(json, "chain_id",
-		      *tw_json_text(tw_json_get(chain->first->tree, "chain_id")) ?
-			      tw_json_text(tw_json_get(chain->first->tree, "chain_id")) :
-			      NULL);
-	tw_json_key(json, "members");
-	tw_json_array(json, TW_JSON_INLINE);
-	for (; name; name = name->next)
-		tw_json_cstr(json, tw_json_text(name));
-	tw_json_end(json);
-}
-
-static void write_title(struct tw_json *json, const struct tw_category_chain *chain)
-{
-	const char *under = tw_json_text(tw_json_get(chain->first->tree, "chain_under"));
-	struct tw_str title;
-
-	tw_str_init(&title, json->out->allocator);
-	tw_str_addf(&title, "Fusion chain of %u operations",
-		    (unsigned)chain->facts.value[TW_FACT_chain_count]);
-	if (*under) {
-		tw_str_add_cstr(&title, " under ");
-		tw_str_add_cstr(&title, module_name(under));
-	}
-	tw_field_text(json, "title", title.ptr);
-	json->out->failed |= title.failed;
-	tw_str_release(&title);
-}
-
-/* A chain as a bottleneck: of its first row what tells where it is. */
-static void write_chain_bottleneck(struct tw_json *json, const struct tw_category_chain *chain,
-				   unsigned rank)
-{
-	struct tw_category_row row = *chain->first;
-
-	row.facts = chain->facts;
-	row.advice = chain->advice;
-	tw_json_object(json, TW_JSON_LINES);
-	tw_field_count(json, "rank", rank);
-	tw_json_key(json, "uid");
-	tw_category_uid(json, &row);
-	tw_field_text(json, "kind", "fusion_chain");
-	write_title(json, chain);
-	tw_field_text(json, "operation", row.name);
-	tw_field_text(json, "args", row.args);
-	write_members(json, chain);
-	write_times(json, &row);
-	write_fact(json, &row, "saved_ms", TW_FACT_chain_saved_ms);
-	tw_field_text(json, "efficiency_percent", NULL);
-	tw_field_text(json, "bound_type", NULL);
-	tw_field_text(json, "category_priority", chain->priority->level);
-	tw_field_bool(json, "in_top_operations", row.in_top_operations);
-	tw_field_bool(json, "modelled", false);
-	write_advice(json, &row);
-	tw_field_text(json, "library", row.library);
-	write_path(json, tw_json_get(row.tree, "parent_chain"));
-	tw_json_key(json, "module_chain");
-	write_chain(json, tw_json_get(row.tree, "parent_chain"), "module");
-	tw_json_end(json);
-}
-
-/* By priority, the most time first within one; chains before single operations, and for them. */
+/* By priority, the most time first within one. */
 static void write_bottlenecks(struct tw_json *json, const struct tw_category_data *data)
 {
 	static const char ladder[] = "category_priority";
@@ -362,13 +297,10 @@ static void write_bottlenecks(struct tw_json *json, const struct tw_category_dat
 	tw_json_key(json, "bottlenecks");
 	tw_json_array(json, TW_JSON_LINES);
 	for (level = 0; level <= last; level++) {
-		for (i = 0; i < data->chain_count; i++)
-			if (tw_level_rank(ladder, data->chains[i].priority->level) == level)
-				write_chain_bottleneck(json, &data->chains[i], ++rank);
 		for (i = 0; i < data->row_count; i++) {
 			const struct tw_category_row *row = &data->rows[i];
 
-			if (row->is_bottleneck && !row->in_chain &&
+			if (row->is_bottleneck &&
 			    tw_level_rank(ladder, row->priority->level) == level)
 				write_open(json, data, row, ++rank, write_bottleneck);
 		}
@@ -392,7 +324,7 @@ static void write_patterns(struct tw_json *json, const struct tw_category_data *
 		struct tw_category_row *row = i ? &data->rows[i - 1] : &whole;
 
 		if (!row->advice.patterns || row->is_bottleneck || row->is_host_copy ||
-		    row->in_chain || (i && !tw_level_is_yes("bottleneck_time", &row->facts)))
+		    (i && !tw_level_is_yes("bottleneck_time", &row->facts)))
 			continue;
 		/* What is achieved stands among the operations. */
 		row->advice.achieved = NULL;
@@ -411,11 +343,11 @@ static void write_patterns(struct tw_json *json, const struct tw_category_data *
 /* What the findings have no room for. */
 static void write_left_out(struct tw_json *json, const struct tw_category_data *data)
 {
-	uint32_t i, bottlenecks = data->chain_count, operations = 0;
+	uint32_t i, bottlenecks = 0, operations = 0;
 	double ms = 0;
 
 	for (i = 0; i < data->row_count; i++) {
-		bottlenecks += data->rows[i].is_bottleneck && !data->rows[i].in_chain;
+		bottlenecks += data->rows[i].is_bottleneck;
 		if (i < TW_FINDINGS_ROWS)
 			continue;
 		operations++;

@@ -330,15 +330,25 @@ static int read_rows(struct tw_category_data *data, const struct source *source,
 	return status;
 }
 
-/* A tensor that is added to the scores: the fourth operand. */
+/*
+ * Which operand is added to the scores, from 1 on; 0: none, or not known.  aten/src/ATen/native/
+ * native_functions.yaml: flash attention takes none, backward passes have the gradient first.
+ */
+static unsigned mask_operand(const char *name)
+{
+	if (!strstr(name, "scaled_dot_product") || strstr(name, "flash"))
+		return 0;
+	return !strstr(name, "backward") ? 4 : strstr(name, "efficient") ? 5 : 0;
+}
+
 static bool has_mask(const struct tw_category_row *row)
 {
 	const struct tw_json_value *dims = row->dims->first;
-	unsigned i;
+	unsigned operand = mask_operand(row->name), i;
 
-	for (i = 0; dims && i < 3; i++)
+	for (i = 1; dims && i < operand; i++)
 		dims = dims->next;
-	return dims && dims->count && strstr(row->name, "scaled_dot_product");
+	return operand && dims && dims->count;
 }
 
 /* Whether padding is to be expected: a mask, or other lengths in another row. */

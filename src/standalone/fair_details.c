@@ -17,7 +17,7 @@ struct details {
 	const struct tw_report_material *material;
 	struct tw_str *out;
 	const char **anchors;
-	bool *told; /* by the place of the optimization */
+	bool *told; /* by the place of the bottleneck */
 };
 
 /* The findings of a category on their way into the report. */
@@ -26,14 +26,16 @@ struct paste {
 	const struct tw_report_category *category;
 	/* Headings that get their place once something stands under them; "": none. */
 	struct tw_str pending[LEVELS + 1];
-	bool fenced;	    /* inside a block of code */
-	bool skipping;	    /* what stands under a heading that is told elsewhere */
-	size_t heading;	    /* level of that one */
-	bool known_pattern; /* below the line of a pattern that is a finding too */
+	bool fenced;	/* inside a block of code */
+	bool skipping;	/* what stands under a heading that is told elsewhere */
+	size_t heading; /* level of that one */
 	const struct tw_json_value *bottleneck; /* whose numbers are being told */
-	size_t place;
-	bool is_part; /* it is one operation of several */
 };
+
+static bool starts(const char *line, const char *with)
+{
+	return !strncmp(line, with, strlen(with));
+}
 
 /* ---- impact projection */
 
@@ -132,10 +134,10 @@ struct found {
 	size_t member; /* which of these, from 1 on; 0: the whole */
 };
 
-/* What is the n-th of a category; without an item when there is none. */
+/* The bottleneck that is the n-th of a category; without an item when there is none. */
 static struct found find(const struct details *d, const char *category, double n)
 {
-	const struct tw_json_value *o = tw_json_get(d->material->data, "optimizations")->first;
+	const struct tw_json_value *o = tw_json_get(d->material->data, "bottlenecks")->first;
 	struct found found = { NULL, 0, 0 };
 
 	for (; o; o = o->next, found.place++) {
@@ -155,17 +157,6 @@ static struct found find(const struct details *d, const char *category, double n
 		}
 	}
 	return found;
-}
-
-/* Whether the finding has a card among the recommendations that tells the same. */
-static bool has_priority(const struct paste *p)
-{
-	const struct tw_json_value *o = tw_json_get(p->d->material->data, "optimizations")->first;
-	size_t i;
-
-	for (i = 0; o && i < p->place; i++)
-		o = o->next;
-	return o && !tw_report_is_low(o);
 }
 
 static void close_bottleneck(struct paste *p)
@@ -223,12 +214,11 @@ static void add_kernels(const struct tw_json_value *o, struct tw_str *out)
 	tw_str_release(&name);
 }
 
-/* What of an operation the recommendation has no room for; `args`: what it has. */
-static void add_identity(const struct tw_json_value *o, bool args, struct tw_str *out)
+static void add_identity(const struct tw_json_value *o, struct tw_str *out)
 {
 	tw_str_add_cstr(out, "- **Calls:** ");
 	tw_report_tell(out, o, "count", "", "");
-	if (args && *tw_report_text(o, "args")) {
+	if (*tw_report_text(o, "args")) {
 		tw_str_add_cstr(out, ", ");
 		tw_report_args(out, tw_json_get(o, "args"), 2 * NAME_CHARACTERS);
 	}
@@ -250,50 +240,38 @@ static void flush_headings(struct paste *p)
 		}
 	}
 	if (any && p->bottleneck)
-		add_identity(p->bottleneck, p->is_part || !has_priority(p), p->d->out);
+		add_identity(p->bottleneck, p->d->out);
 }
 
 /*
- * "P3: `aten::mm`" of "1. `aten::mm`", when that is an optimization, "P3, operation 2: ..." when
- * it is of several; else as it is.
+ * "B3: `aten::mm`" of "1. `aten::mm`", when that is a bottleneck, "B3, operation 2: ..." when it is of
+ * several; else as it is.  What areas of the system recommend is left out: the findings do.
  */
 static void number_heading(struct paste *p, const char *text, struct tw_str *heading)
 {
-	static const char system[] = "System P";
-	bool is_finding = p->category->is_system && !strncmp(text, system, sizeof(system) - 1);
-	const char *digits = is_finding ? text + sizeof(system) - 1 : text;
 	struct found found = { NULL, 0, 0 };
 	struct tw_str seen;
 	char *end;
-	long n = strtol(digits, &end, 10);
+	long n = strtol(text, &end, 10);
 
-	if (end > digits && (is_finding ? *end == ':' : !p->category->is_system && *end == '.'))
+	if (end > text && *end == '.' && !p->category->is_system)
 		found = find(p->d, p->category->name, (double)n);
-	/* A part of another finding, or none at all: the number would be that of something else. */
-	if (is_finding && !found.item)
-		p->skipping = true;
+	p->skipping = p->category->is_system && starts(text, "System P");
 	if (!found.item) {
 		tw_str_add_cstr(heading, text);
 		return;
 	}
 	tw_str_init(&seen, heading->allocator);
-	tw_str_addf(&seen, "%sP%zu", is_finding ? "System " : "", found.place + 1);
+	tw_str_addf(&seen, "B%zu", found.place + 1);
 	if (found.member)
 		tw_str_addf(&seen, ", operation %zu", found.member);
 	tw_str_add_char(&seen, ':');
 	tw_str_add_cstr(heading, seen.ptr ? seen.ptr : "");
 	tw_str_add_cstr(heading, end + 1);
 	add_seen(&seen, end + 1);
-	/* Issue and action of a system finding stand in the recommendations alone. */
-	if (is_finding && !tw_report_is_low(found.item)) {
-		p->skipping = true;
-	} else {
-		if (!p->d->told[found.place] || found.member == 1)
-			set_anchor(p->d, found.place, seen.ptr ? seen.ptr : "");
-		p->bottleneck = is_finding ? NULL : found.item;
-		p->place = found.place;
-		p->is_part = found.member > 0;
-	}
+	if (!p->d->told[found.place] || found.member == 1)
+		set_anchor(p->d, found.place, seen.ptr ? seen.ptr : "");
+	p->bottleneck = found.item;
 	p->d->told[found.place] = true;
 	heading->failed |= seen.failed;
 	tw_str_release(&seen);
@@ -324,51 +302,11 @@ static void paste_heading(struct paste *p, const char *line, size_t level)
 
 /* ---- lines */
 
-static bool starts(const char *line, const char *with)
+/* What is about the analysis and not the trace. */
+static bool is_about_analysis(const struct paste *p, const char *line)
 {
-	return !strncmp(line, with, strlen(with));
-}
-
-/* Whether "1. **Title** - HIGH" is a pattern with the title of a finding, which tells the rest. */
-static bool is_known_pattern(const struct paste *p, const char *line)
-{
-	const struct tw_json_value *o = tw_json_get(p->d->material->data, "optimizations")->first;
-	const char *title = strstr(line, ". **");
-
-	if (!p->category->is_system || !title ||
-	    strspn(line, "0123456789") != (size_t)(title - line))
-		return false;
-	title += strlen(". **");
-	for (; o; o = o->next) {
-		const char *known = tw_report_text(o, "title");
-
-		if (!strcmp(tw_report_text(o, "category"), p->category->name) && *known &&
-		    !strncmp(title, known, strlen(known)) &&
-		    !strncmp(title + strlen(known), "**", 2))
-			return true;
-	}
-	return false;
-}
-
-/* What the recommendations tell, or what is about the analysis and not the trace. */
-static bool is_told_elsewhere(const struct paste *p, const char *line)
-{
-	static const char *const told[] = { "- **Issue:**", "- **Algorithmic:**", "- **Kernel:**" };
-	size_t i;
-
-	if (p->known_pattern && starts(line, "   - "))
-		return true;
-	if (p->category->is_system &&
-	    (starts(line, "**Status**") || starts(line, "**Analysis Tier**")))
-		return true;
-	if (!p->bottleneck)
-		return false;
-	if (starts(line, "- **Priority:**"))
-		return true;
-	for (i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-		if (starts(line, told[i]))
-			return has_priority(p);
-	return false;
+	return p->category->is_system &&
+	       (starts(line, "**Status**") || starts(line, "**Analysis Tier**"));
 }
 
 static size_t heading_level(const struct paste *p, const char *line)
@@ -386,9 +324,8 @@ static void paste_line(struct paste *p, const char *line)
 		paste_heading(p, line, level);
 		return;
 	}
-	if (p->skipping || is_told_elsewhere(p, line))
+	if (p->skipping || is_about_analysis(p, line))
 		return;
-	p->known_pattern = !p->fenced && is_known_pattern(p, line);
 	if (starts(line, "```"))
 		p->fenced = !p->fenced;
 	/* One blank line is enough, and none belongs behind a heading. */
@@ -432,7 +369,7 @@ static void paste_findings(struct details *d, const struct tw_report_category *c
 /* What the findings of the category do not tell by themselves. */
 static void add_untold(struct details *d, const struct tw_report_category *c)
 {
-	const struct tw_json_value *o = tw_json_get(d->material->data, "optimizations")->first;
+	const struct tw_json_value *o = tw_json_get(d->material->data, "bottlenecks")->first;
 	struct tw_str heading;
 	size_t i = 0;
 
@@ -444,7 +381,7 @@ static void add_untold(struct details *d, const struct tw_report_category *c)
 		tw_md_code(&heading, tw_report_text(o, "operation"), NAME_CHARACTERS);
 		tw_str_addf(d->out, "\n##### %s\n\n", heading.ptr ? heading.ptr : "");
 		set_anchor(d, i, heading.ptr ? heading.ptr : "");
-		add_identity(o, tw_report_is_low(o), d->out);
+		add_identity(o, d->out);
 		tw_str_add_cstr(d->out, "- **Time:** ");
 		tw_report_tell(d->out, o, "time_ms", " ms", " (");
 		tw_report_tell(d->out, o, "percent_of_compute", "%", " of compute)\n");
@@ -459,7 +396,7 @@ static void add_untold(struct details *d, const struct tw_report_category *c)
 static void add_category(struct details *d, const struct tw_report_category *c, size_t number)
 {
 	struct tw_str heading;
-	size_t count = tw_json_get(d->material->data, "optimizations")->count, i;
+	size_t count = tw_json_get(d->material->data, "bottlenecks")->count, i;
 	const struct tw_json_value *o;
 
 	tw_str_init(&heading, d->out->allocator);
@@ -473,7 +410,7 @@ static void add_category(struct details *d, const struct tw_report_category *c, 
 	}
 	tw_str_addf(d->out, "%s### %s\n\n", number > 1 ? "\n" : "", heading.ptr ? heading.ptr : "");
 	/* Where its findings are, should nothing nearer be found. */
-	o = tw_json_get(d->material->data, "optimizations")->first;
+	o = tw_json_get(d->material->data, "bottlenecks")->first;
 	for (i = 0; o && i < count; o = o->next, i++)
 		if (!strcmp(tw_report_text(o, "category"), c->name) && !d->told[i])
 			set_anchor(d, i, heading.ptr ? heading.ptr : "");
@@ -501,7 +438,7 @@ static int compare_categories(const void *a, const void *b)
 
 void tw_fair_details(const struct tw_report_material *m, struct tw_str *out, const char **anchors)
 {
-	size_t count = tw_json_get(m->data, "optimizations")->count, i, number = 0;
+	size_t count = tw_json_get(m->data, "bottlenecks")->count, i, number = 0;
 	struct tw_arena *arena = &m->prepared->arena;
 	struct details d = { m, out, anchors, tw_arena_alloc(arena, count + 1) };
 	const struct tw_report_category **list =

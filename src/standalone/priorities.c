@@ -1,12 +1,9 @@
-/* priority_data.json: everything the categories found, in one order, with what it is worth. */
+/* priority_data.json: the bottlenecks of all categories in one order, and what limits the run. */
 #include "standalone/priorities.h"
-
-#include "data/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define PRIORITY TW_PRIORITY_LADDER
 
@@ -37,8 +34,7 @@ static double pattern_count(const struct tw_json_value *bottleneck)
 		for (i = 0; i < tw_rule_count; i++)
 			count += tw_rules[i].condition_count &&
 				 !strcmp(tw_rules[i].id, tw_json_text(id)) &&
-				 strcmp(tw_rules[i].scope, "any") &&
-				 strcmp(tw_rules[i].scope, "headroom");
+				 strcmp(tw_rules[i].scope, "any");
 	return count;
 }
 
@@ -60,17 +56,14 @@ static double speedup_of(const struct tw_json_value *source)
 }
 
 /* What the change of a bottleneck saves; NaN: not known. */
-static double gain_ms(const struct tw_ranking *r, struct tw_optimization *o,
+static double gain_ms(const struct tw_ranking *r, struct tw_bottleneck *o,
 		      const struct tw_facts *facts)
 {
 	double efficiency = facts->value[TW_FACT_efficiency_percent];
-	double saved = tw_report_number(o->source, "saved_ms");
 	const struct tw_level *last = o->target, *next;
 
 	if (!isnan(o->speedup))
 		return bounded_ms(o->source, o->time_ms * (1 - 1 / o->speedup));
-	if (!isnan(saved))
-		return bounded_ms(o->source, saved);
 	if (isnan(efficiency) || tw_level_is_yes("anomaly", facts) ||
 	    tw_json_true(tw_json_get(o->source, "too_short")))
 		return NAN;
@@ -82,15 +75,15 @@ static double gain_ms(const struct tw_ranking *r, struct tw_optimization *o,
 									tw_target_of(last)));
 }
 
-static struct tw_optimization *add(struct tw_ranking *r, const struct tw_report_category *category,
-				   const struct tw_json_value *source, size_t number)
+static struct tw_bottleneck *add(struct tw_ranking *r, const struct tw_report_category *category,
+				 const struct tw_json_value *source, size_t number)
 {
 	struct tw_arena *arena = &r->material->prepared->arena;
-	struct tw_optimization *o = tw_arena_alloc(arena, sizeof(*o));
+	struct tw_bottleneck *o = tw_arena_alloc(arena, sizeof(*o));
 
 	if (o && r->count == r->most) {
 		size_t most = r->most ? 2 * r->most : 64;
-		struct tw_optimization **list = tw_arena_alloc(arena, most * sizeof(*list));
+		struct tw_bottleneck **list = tw_arena_alloc(arena, most * sizeof(*list));
 
 		if (list && r->count)
 			memcpy(list, r->list, r->count * sizeof(*list));
@@ -102,7 +95,7 @@ static struct tw_optimization *add(struct tw_ranking *r, const struct tw_report_
 		return NULL;
 	}
 	r->list[r->count++] = o;
-	*o = (struct tw_optimization){ .category = category, .source = source, .number = number };
+	*o = (struct tw_bottleneck){ .category = category, .source = source, .number = number };
 	o->members = 1;
 	o->gain_percent = o->speedup = NAN;
 	o->percent_of_total = tw_report_number(source, "percent_of_total");
@@ -112,21 +105,10 @@ static struct tw_optimization *add(struct tw_ranking *r, const struct tw_report_
 	return o;
 }
 
-/* A chain with members of several categories is among the findings of each. */
-static bool is_told(const struct tw_ranking *r, const struct tw_json_value *source)
-{
-	const char *chain = tw_report_text(source, "chain_id");
-	bool told = *chain && tw_pool_find(r->texts, chain, strlen(chain));
-
-	if (*chain)
-		tw_pool_intern_cstr(r->texts, chain);
-	return told;
-}
-
 static void add_bottleneck(struct tw_ranking *r, const struct tw_report_category *category,
 			   const struct tw_json_value *source, size_t number)
 {
-	struct tw_optimization *o = is_told(r, source) ? NULL : add(r, category, source, number);
+	struct tw_bottleneck *o = add(r, category, source, number);
 	struct tw_facts facts;
 
 	if (!o)
@@ -145,41 +127,9 @@ static void add_bottleneck(struct tw_ranking *r, const struct tw_report_category
 	o->gain_percent = 100 * gain_ms(r, o, &facts) / r->total_ms;
 }
 
-/* Severities are priorities by other names; ACCEPTABLE and GOOD are none. */
-static const char *priority_of_severity(const char *severity)
-{
-	size_t i;
-
-	for (i = 0; i < tw_level_count; i++)
-		if (!strcmp(tw_levels[i].ladder, PRIORITY) &&
-		    !strcasecmp(tw_levels[i].level, severity))
-			return tw_levels[i].level;
-	return NULL;
-}
-
-/* What is part of another finding is told there. */
-static void add_system(struct tw_ranking *r, const struct tw_report_category *category,
-		       const struct tw_json_value *source, size_t number)
-{
-	const char *severity = priority_of_severity(tw_report_text(source, "severity"));
-	struct tw_optimization *o;
-	struct tw_facts facts;
-
-	if (!severity || *tw_report_text(source, "included_in"))
-		return;
-	o = add(r, category, source, number);
-	if (!o)
-		return;
-	o->gain_percent = o->percent_of_total;
-	tw_facts_init(&facts);
-	facts.value[TW_FACT_gain_percent] = o->gain_percent;
-	o->priority = isnan(o->gain_percent) ? severity :
-					       tw_level_of("priority_system", &facts)->level;
-}
-
 /* ---- several as one */
 
-static bool is_small(const struct tw_optimization *o)
+static bool is_small(const struct tw_bottleneck *o)
 {
 	struct tw_facts facts;
 
@@ -188,7 +138,7 @@ static bool is_small(const struct tw_optimization *o)
 	return tw_level_is_yes("small_gain", &facts);
 }
 
-static const char *first_rule(const struct tw_optimization *o)
+static const char *first_rule(const struct tw_bottleneck *o)
 {
 	const struct tw_json_value *rule = tw_json_get(o->source, "rules")->first;
 
@@ -199,13 +149,11 @@ static const char *first_rule(const struct tw_optimization *o)
  * What those told as one have in common: parts of one thing; what cannot be seen of a category;
  * small ones of it with the same advice.  "" for what is told alone.
  */
-static void add_common(struct tw_str *key, const struct tw_optimization *o)
+static void add_common(struct tw_str *key, const struct tw_bottleneck *o)
 {
 	const char *group = tw_report_text(o->source, "group");
 
 	tw_str_clear(key);
-	if (o->category->is_system)
-		return;
 	if (*group)
 		tw_str_addf(key, "%s\n%s", group, tw_report_text(o->source, "group_key"));
 	else if (!strcmp(tw_report_text(o->source, "kind"), "not_visible"))
@@ -215,8 +163,7 @@ static void add_common(struct tw_str *key, const struct tw_optimization *o)
 }
 
 /* Puts it behind the last of those it is told with. */
-static void join(struct tw_optimization *leader, struct tw_optimization *last,
-		 struct tw_optimization *o)
+static void join(struct tw_bottleneck *leader, struct tw_bottleneck *last, struct tw_bottleneck *o)
 {
 	last->next = o;
 	leader->members++;
@@ -224,9 +171,9 @@ static void join(struct tw_optimization *leader, struct tw_optimization *last,
 }
 
 /* Sums into the first of them, which stands for all. */
-static void sum_up(struct tw_optimization *leader)
+static void sum_up(struct tw_bottleneck *leader)
 {
-	const struct tw_optimization *o;
+	const struct tw_bottleneck *o;
 
 	for (o = leader->next; o; o = o->next) {
 		leader->gain_percent += o->gain_percent;
@@ -247,7 +194,7 @@ static void join_all(struct tw_ranking *r)
 {
 	struct tw_arena *arena = &r->material->prepared->arena;
 	/* By what they have in common: the first and the last of them. */
-	struct tw_optimization *(*ends)[2];
+	struct tw_bottleneck *(*ends)[2];
 	size_t room = (size_t)r->texts->count + r->count + 1, i, kept = 0;
 	struct tw_str key;
 
@@ -259,7 +206,7 @@ static void join_all(struct tw_ranking *r)
 	memset(ends, 0, room * sizeof(*ends));
 	tw_str_init(&key, r->material->prepared->allocator);
 	for (i = 0; i < r->count; i++) {
-		struct tw_optimization *o = r->list[i];
+		struct tw_bottleneck *o = r->list[i];
 		uint32_t id;
 
 		add_common(&key, o);
@@ -283,7 +230,7 @@ static void join_all(struct tw_ranking *r)
 
 /* ---- the order */
 
-static void limit_priority(struct tw_optimization *o)
+static void limit_priority(struct tw_bottleneck *o)
 {
 	struct tw_facts facts;
 	const char *limit;
@@ -307,8 +254,8 @@ static int compare_unknown_last(double a, double b)
 /* By priority, then by what is to be gained, then by size. */
 static int compare(const void *a, const void *b)
 {
-	const struct tw_optimization *p = *(const struct tw_optimization *const *)a;
-	const struct tw_optimization *q = *(const struct tw_optimization *const *)b;
+	const struct tw_bottleneck *p = *(const struct tw_bottleneck *const *)a;
+	const struct tw_bottleneck *q = *(const struct tw_bottleneck *const *)b;
 	unsigned first = tw_level_rank(PRIORITY, p->priority);
 	unsigned second = tw_level_rank(PRIORITY, q->priority);
 	int order = (first > second) - (first < second);
@@ -328,151 +275,21 @@ static void sort(struct tw_ranking *r)
 		qsort(r->list, r->count, sizeof(*r->list), compare);
 }
 
-/* ---- the headroom that is left */
-
-static void write_headroom_texts(struct tw_json *json, const struct tw_facts *facts)
-{
-	const struct tw_rule *rule = tw_rule_next("headroom", facts, NULL);
-	const char *const texts[][2] = {
-		{ "issue", rule ? rule->issue : "" },
-		{ "algorithmic", rule ? rule->algorithmic : "" },
-		{ "kernel", rule ? rule->kernel : "" },
-	};
-	struct tw_str text;
-	size_t i;
-
-	tw_json_key(json, "rules");
-	tw_json_array(json, TW_JSON_INLINE);
-	if (rule)
-		tw_json_cstr(json, rule->id);
-	tw_json_end(json);
-	tw_str_init(&text, json->out->allocator);
-	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		tw_str_clear(&text);
-		if (texts[i][1])
-			tw_rule_text(&text, texts[i][1], facts);
-		tw_field_some_text(json, texts[i][0], text.ptr ? text.ptr : "");
-	}
-	json->out->failed |= text.failed;
-	tw_str_release(&text);
-}
-
-/* The operation with the keys of a bottleneck; NULL when out of memory. */
-static const struct tw_json_value *as_bottleneck(struct tw_ranking *r,
-						 const struct tw_json_value *op)
-{
-	static const char *const keys[] = {
-		"uid",
-		"args",
-		"count",
-		"time_ms",
-		"exposed_time_ms",
-		"percent_of_category",
-		"percent_of_compute",
-		"percent_of_total",
-		"library",
-		"launcher_path",
-	};
-	static const char *const figures[] = { "efficiency_percent", "bound_type",
-					       "flops_per_byte" };
-	const struct tw_json_value *efficiency = tw_json_get(op, "efficiency"), *value;
-	struct trawl_error err;
-	struct tw_facts facts;
-	struct tw_json json;
-	struct tw_str text;
-	size_t i;
-
-	tw_facts_init(&facts);
-	facts.value[TW_FACT_percent_of_category] = tw_report_number(op, "percent_of_category");
-	facts.value[TW_FACT_efficiency_percent] =
-		tw_report_number(efficiency, "efficiency_percent");
-	tw_str_init(&text, r->material->prepared->allocator);
-	tw_json_init(&json, &text);
-	tw_json_object(&json, TW_JSON_LINES);
-	tw_field_copy(&json, "operation", tw_json_get(op, "name"));
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		tw_field_copy(&json, keys[i], tw_json_get(op, keys[i]));
-	for (i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		tw_field_copy(&json, figures[i], tw_json_get(efficiency, figures[i]));
-	write_headroom_texts(&json, &facts);
-	tw_json_end(&json);
-	tw_json_finish(&json);
-	value = text.failed ? NULL :
-			      tw_json_parse(&r->material->prepared->arena, text.ptr, text.len,
-					    "headroom", &err);
-	tw_str_release(&text);
-	r->failed |= !value;
-	return value;
-}
-
-/* Findings that are more than details. */
-static size_t count_named(const struct tw_ranking *r)
-{
-	size_t count = 0, i;
-
-	for (i = 0; i < r->count; i++)
-		count += strcmp(r->list[i]->priority, "Low") != 0;
-	return count;
-}
-
-/* So few findings that a reader may ask what is next: the most that operations could still win. */
-static void add_headroom(struct tw_ranking *r)
-{
-	size_t before = r->count, named = count_named(r), i;
-	struct tw_ranking more = *r;
-
-	if (named >= TW_LIMIT_FINDINGS_FEWEST)
-		return;
-	more.list = NULL;
-	more.count = more.most = 0;
-	for (i = 0; i < r->material->category_count; i++) {
-		const struct tw_report_category *c = &r->material->categories[i];
-		const struct tw_json_value *op = tw_json_get(c->metrics, "operations")->first;
-
-		for (; op && !more.failed; op = op->next) {
-			const struct tw_json_value *source;
-
-			source = tw_has_headroom(op) ? as_bottleneck(&more, op) : NULL;
-			if (source)
-				add_bottleneck(&more, c, source, 0);
-		}
-	}
-	for (i = 0; i < more.count; i++)
-		limit_priority(more.list[i]);
-	sort(&more);
-	r->failed |= more.failed;
-	for (i = 0; i < more.count && r->count - before < TW_LIMIT_FINDINGS_FEWEST - named; i++) {
-		const struct tw_optimization *o = more.list[i];
-		struct tw_optimization *added;
-
-		if (!(o->gain_percent > 0))
-			continue;
-		added = add(r, o->category, o->source, 0);
-		if (added)
-			*added = *o;
-	}
-}
-
 void tw_priorities_collect(struct tw_ranking *r)
 {
 	size_t i, number;
 
 	for (i = 0; i < r->material->category_count; i++) {
 		const struct tw_report_category *c = &r->material->categories[i];
-		const struct tw_json_value *list, *item;
+		const struct tw_json_value *item = tw_json_get(c->metrics, "bottlenecks")->first;
 
-		list = tw_json_get(c->metrics, c->is_system ? "findings" : "bottlenecks");
-		for (item = list->first, number = 1; item; item = item->next, number++) {
-			if (c->is_system)
-				add_system(r, c, item, number);
-			else if (!tw_is_only_noted(item))
+		for (number = 1; item; item = item->next, number++)
+			if (!c->is_system && !tw_is_only_noted(item))
 				add_bottleneck(r, c, item, number);
-		}
 	}
 	join_all(r);
 	for (i = 0; i < r->count; i++)
 		limit_priority(r->list[i]);
-	add_headroom(r);
 	sort(r);
 }
 
@@ -495,6 +312,7 @@ void tw_priorities_write(const struct tw_report_material *material, struct tw_st
 	tw_field_some_text(&r.json, "platform", material->platform);
 	tw_field_copy(&r.json, "baseline_ms", tw_json_get(used, "total_time_ms"));
 	tw_priorities_estimates(material, &r.json);
+	tw_recommendations_write(material, &r.json);
 	tw_priorities_write_list(&r);
 	tw_priorities_write_whole(&r);
 	tw_json_end(&r.json);

@@ -33,15 +33,3 @@ double tw_priorities_time_ms(const struct tw_ranking *r, const struct tw_json_va
 
 	return fmax(time, tw_report_number(source, "count") * r->shortest_kernel_ms);
 }
-
-bool tw_has_headroom(const struct tw_json_value *op)
-{
-	struct tw_facts facts;
-
-	tw_facts_init(&facts);
-	facts.value[TW_FACT_percent_of_category] = tw_report_number(op, "percent_of_category");
-	facts.value[TW_FACT_efficiency_percent] =
-		tw_report_number(tw_json_get(op, "efficiency"), "efficiency_percent");
-	return !tw_json_true(tw_json_get(op, "is_bottleneck")) &&
-	       !tw_json_true(tw_json_get(op, "too_short")) && tw_level_is_yes("headroom", &facts);
-}

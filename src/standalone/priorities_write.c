@@ -1,14 +1,14 @@
-/* The part of priority_data.json that lists what is worth changing. */
+/* The part of priority_data.json that lists the bottlenecks of all categories. */
 #include "base/search.h"
 #include "standalone/priorities.h"
 
 #include "standalone/markdown.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NAME_BYTES 48
-#define MOST_VALUABLE 3
 
 /* Times of short operations with what is needed to tell them apart from none. */
 static void write_ms(struct tw_ranking *r, const char *key, double ms)
@@ -16,7 +16,7 @@ static void write_ms(struct tw_ranking *r, const char *key, double ms)
 	tw_field_real(&r->json, key, ms, fabs(ms) < 0.1 ? 6 : 3);
 }
 
-static void write_projection(struct tw_ranking *r, const struct tw_optimization *o)
+static void write_projection(struct tw_ranking *r, const struct tw_bottleneck *o)
 {
 	const struct tw_level *level = o->target;
 	double efficiency = tw_report_number(o->source, "efficiency_percent");
@@ -79,7 +79,7 @@ static void write_flag(struct tw_ranking *r, const char *key, const struct tw_js
 }
 
 /* The operation as its category lists it, which tells more; a null value when it does not. */
-static const struct tw_json_value *listed(const struct tw_optimization *o)
+static const struct tw_json_value *listed(const struct tw_bottleneck *o)
 {
 	const struct tw_report_category *c = o->category;
 	double uid = tw_report_number(o->source, "uid");
@@ -103,13 +103,11 @@ static void copy_from_either(struct tw_ranking *r, const char *key, const struct
 }
 
 /* What is of one operation, be it a finding of its own or a part of one. */
-static void write_operation(struct tw_ranking *r, const struct tw_optimization *o)
+static void write_operation(struct tw_ranking *r, const struct tw_bottleneck *o)
 {
 	static const char *const keys[] = {
 		"efficiency_percent", "bound_type", "flops_per_byte", "rules",	     "library",
 		"launcher_path",      "group",	    "group_key",      "kernel_kind",
-
-		"saved_ms",
 	};
 	const struct tw_json_value *op = listed(o);
 	size_t i;
@@ -136,7 +134,7 @@ static void write_operation(struct tw_ranking *r, const struct tw_optimization *
 	tw_field_real(&r->json, "assumed_speedup", o->speedup, 2);
 }
 
-static void write_name(struct tw_ranking *r, const struct tw_optimization *o)
+static void write_name(struct tw_ranking *r, const struct tw_bottleneck *o)
 {
 	struct tw_str name;
 
@@ -151,18 +149,15 @@ static void write_name(struct tw_ranking *r, const struct tw_optimization *o)
 	tw_str_release(&name);
 }
 
-static void write_place(struct tw_ranking *r, const struct tw_optimization *o)
+static void write_place(struct tw_ranking *r, const struct tw_bottleneck *o)
 {
 	tw_field_some_text(&r->json, "category", o->category->name);
 	tw_field_some_text(&r->json, "display_name", o->category->title);
 	tw_json_key(&r->json, "category_rank");
-	if (o->number)
-		tw_json_integer(&r->json, (int64_t)o->number);
-	else
-		tw_json_null(&r->json);
+	tw_json_integer(&r->json, (int64_t)o->number);
 }
 
-static void write_members(struct tw_ranking *r, const struct tw_optimization *o)
+static void write_members(struct tw_ranking *r, const struct tw_bottleneck *o)
 {
 	static const char *const keys[] = { "time_ms", "exposed_time_ms", "percent_of_category",
 					    "percent_of_compute", "percent_of_total" };
@@ -183,7 +178,7 @@ static void write_members(struct tw_ranking *r, const struct tw_optimization *o)
 	tw_json_end(&r->json);
 }
 
-static void write_compute(struct tw_ranking *r, const struct tw_optimization *o)
+static void write_compute(struct tw_ranking *r, const struct tw_bottleneck *o)
 {
 	bool several = o->members > 1;
 
@@ -210,48 +205,12 @@ static void write_compute(struct tw_ranking *r, const struct tw_optimization *o)
 		tw_json_array(&r->json, TW_JSON_INLINE);
 		tw_json_end(&r->json);
 	} else {
-		tw_field_copy(&r->json, "members", tw_json_get(o->source, "members"));
 		write_projection(r, o);
 	}
 }
 
-/* Findings of any area that name this one as the one they are part of. */
-static void write_included(struct tw_ranking *r, const struct tw_optimization *o)
-{
-	static const char *const keys[] = { "id", "title", "percent_of_total", "issue" };
-	const char *id = tw_report_text(o->source, "id");
-	const struct tw_json_value *f;
-	size_t i, k;
-
-	tw_json_key(&r->json, "includes");
-	tw_json_array(&r->json, TW_JSON_LINES);
-	for (i = 0; i < r->material->category_count; i++) {
-		f = tw_json_get(r->material->categories[i].metrics, "findings")->first;
-		for (; f; f = f->next) {
-			if (!*id || strcmp(tw_report_text(f, "included_in"), id))
-				continue;
-			tw_json_object(&r->json, TW_JSON_LINES);
-			for (k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-				tw_field_copy(&r->json, keys[k], tw_json_get(f, keys[k]));
-			tw_json_end(&r->json);
-		}
-	}
-	tw_json_end(&r->json);
-}
-
-static void write_system(struct tw_ranking *r, const struct tw_optimization *o)
-{
-	static const char *const keys[] = { "severity", "percent_of_total", "issue",
-					    "action",	"expected_impact",  "evidence" };
-	size_t i;
-
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		tw_field_copy(&r->json, keys[i], tw_json_get(o->source, keys[i]));
-	write_included(r, o);
-}
-
 /* "Unfused attention (12 operations)", "aten::mm and 2 more (GEMM)". */
-static void add_group_title(struct tw_str *title, const struct tw_optimization *o)
+static void add_group_title(struct tw_str *title, const struct tw_bottleneck *o)
 {
 	const char *group = tw_report_text(o->source, "group");
 	size_t start = title->len, i;
@@ -277,118 +236,38 @@ static void add_group_title(struct tw_str *title, const struct tw_optimization *
 	tw_str_addf(title, " (%s)", o->category->title);
 }
 
-static void write_title(struct tw_ranking *r, const struct tw_optimization *o)
+static void write_title(struct tw_ranking *r, const struct tw_bottleneck *o)
 {
 	struct tw_str title;
 
 	tw_str_init(&title, r->material->prepared->allocator);
-	if (o->category->is_system)
-		tw_str_add_cstr(&title, tw_report_text(o->source, "title"));
-	else
-		add_group_title(&title, o);
+	add_group_title(&title, o);
 	tw_field_some_text(&r->json, "title", title.ptr);
 	r->failed |= title.failed;
 	tw_str_release(&title);
 }
 
-static void write_id(struct tw_ranking *r, size_t number)
+void tw_priorities_write_list(struct tw_ranking *r)
 {
-	char id[24] = "P";
-	struct tw_str text;
-
-	tw_str_init(&text, r->material->prepared->allocator);
-	tw_str_addf(&text, "%s%zu", id, number);
-	tw_json_cstr(&r->json, text.ptr ? text.ptr : "");
-	r->failed |= text.failed;
-	tw_str_release(&text);
-}
-
-static void write_optimizations(struct tw_ranking *r)
-{
+	char id[24];
 	size_t i;
 
-	tw_json_key(&r->json, "optimizations");
+	tw_json_key(&r->json, "bottlenecks");
 	tw_json_array(&r->json, TW_JSON_LINES);
 	for (i = 0; i < r->count; i++) {
-		const struct tw_optimization *o = r->list[i];
+		const struct tw_bottleneck *o = r->list[i];
 
+		snprintf(id, sizeof(id), "B%zu", i + 1);
 		tw_json_object(&r->json, TW_JSON_LINES);
-		tw_json_key(&r->json, "id");
-		write_id(r, i + 1);
+		tw_field_some_text(&r->json, "id", id);
 		tw_json_key(&r->json, "rank");
 		tw_json_integer(&r->json, (int64_t)i + 1);
 		tw_field_some_text(&r->json, "priority", o->priority);
-		tw_field_some_text(&r->json, "kind", o->category->is_system ? "system" : "compute");
 		write_place(r, o);
 		write_title(r, o);
-		tw_field_real(&r->json, "expected_gain_percent", o->gain_percent, 2);
-		if (o->category->is_system)
-			write_system(r, o);
-		else
-			write_compute(r, o);
+		tw_field_real(&r->json, "operation_gain_percent", o->gain_percent, 2);
+		write_compute(r, o);
 		tw_json_end(&r->json);
 	}
 	tw_json_end(&r->json);
-}
-
-/* Whether one is worth more than another, as far as that is known. */
-static bool is_worth_more(const struct tw_optimization *a, const struct tw_optimization *b)
-{
-	if (isnan(a->gain_percent) || isnan(b->gain_percent))
-		return !isnan(a->gain_percent);
-	return a->gain_percent > b->gain_percent;
-}
-
-/* Those with the largest gain, whatever their priority; of equal ones the first of the list. */
-static void write_most_valuable(struct tw_ranking *r)
-{
-	const struct tw_optimization *taken[MOST_VALUABLE] = { NULL };
-	size_t named, i, k;
-
-	tw_json_key(&r->json, "most_valuable");
-	tw_json_array(&r->json, TW_JSON_INLINE);
-	for (named = 0; named < MOST_VALUABLE; named++) {
-		size_t best = r->count;
-
-		for (i = 0; i < r->count; i++) {
-			for (k = 0; k < named && taken[k] != r->list[i]; k++)
-				;
-			if (k == named && !(r->list[i]->gain_percent <= 0) &&
-			    (best == r->count || is_worth_more(r->list[i], r->list[best])))
-				best = i;
-		}
-		if (best == r->count)
-			break;
-		taken[named] = r->list[best];
-		write_id(r, best + 1);
-	}
-	tw_json_end(&r->json);
-}
-
-static void write_counts(struct tw_ranking *r)
-{
-	size_t i, k;
-
-	tw_json_key(&r->json, "priority_counts");
-	tw_json_object(&r->json, TW_JSON_INLINE);
-	for (i = 0; i < tw_level_count; i++) {
-		int64_t count = 0;
-
-		/* A level may have several rows, one behind the other. */
-		if (strcmp(tw_levels[i].ladder, TW_PRIORITY_LADDER) ||
-		    (i && !strcmp(tw_levels[i - 1].level, tw_levels[i].level)))
-			continue;
-		for (k = 0; k < r->count; k++)
-			count += !strcmp(r->list[k]->priority, tw_levels[i].level);
-		tw_json_key(&r->json, tw_levels[i].level);
-		tw_json_integer(&r->json, count);
-	}
-	tw_json_end(&r->json);
-}
-
-void tw_priorities_write_list(struct tw_ranking *r)
-{
-	write_optimizations(r);
-	write_counts(r);
-	write_most_valuable(r);
 }

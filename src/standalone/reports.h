@@ -70,13 +70,15 @@ static inline const char *tw_report_text(const struct tw_json_value *value, cons
 	return tw_json_text(tw_json_get(value, key));
 }
 
+/* Members of priority_data.json: "optimizations", "priority_counts", "most_valuable". */
+void tw_recommendations_write(const struct tw_report_material *material, struct tw_json *json);
 /* Adds to `out`, which is JSON; the caller writes and reads it back. */
 void tw_priorities_write(const struct tw_report_material *material, struct tw_str *out);
 /* Its members that roll up the categories' own estimates. */
 void tw_priorities_estimates(const struct tw_report_material *material, struct tw_json *json);
 
 void tw_fair_write(const struct tw_report_material *material, struct tw_str *out);
-/* "## Detailed Analysis"; anchors[i] becomes the place where the i-th optimization is told. */
+/* "## Detailed Analysis"; anchors[i] becomes the place where the i-th bottleneck is told. */
 void tw_fair_details(const struct tw_report_material *material, struct tw_str *out,
 		     const char **anchors);
 /* A number as it stands there with its unit, or that it is not known; `rest` in any case. */
@@ -84,14 +86,13 @@ void tw_report_tell(struct tw_str *out, const struct tw_json_value *from, const 
 		    const char *unit, const char *rest);
 /* Arguments as "(2, 3) bf16, (3, 4) bf16": as code, cut. */
 void tw_report_args(struct tw_str *out, const struct tw_json_value *args, size_t most);
-/* Whether it stands only in the details. */
-bool tw_report_is_low(const struct tw_json_value *optimization);
 /* "## Warnings" and "## Appendix". */
 void tw_fair_appendix(const struct tw_report_material *material, struct tw_str *out);
-/* "What limits the run: ...": the largest gains in a sentence; nothing where they are not known. */
+/* "What limits the run: ...": the largest gains in a sentence. */
 void tw_report_limits(const struct tw_report_material *material, struct tw_str *out);
-/* What limits the run: a table of the findings. How many of them gain. */
-size_t tw_report_findings(const struct tw_report_material *material, struct tw_str *out);
+/* "## Recommendations"; anchors[i] is where the i-th bottleneck is told. */
+void tw_report_recommendations(const struct tw_report_material *material,
+			       const char *const *anchors, struct tw_str *out);
 void tw_rough_write(const struct tw_report_material *material, struct tw_str *out);
 
 /* "# <Model> - <Platform> Standalone Analysis" without a line's end. */

@@ -60,8 +60,7 @@ bool tw_report_keep(void *operations, const struct tw_json_value *op)
 	count(all, op);
 	if (!tw_json_true(tw_json_get(op, "has_perf_model")))
 		first |= all->without_model++ < TW_ROUGH_OPERATIONS;
-	return first || tw_json_true(tw_json_get(op, "is_bottleneck")) ||
-	       tw_json_true(tw_json_get(op, "in_chain")) || tw_has_headroom(op);
+	return first || tw_json_true(tw_json_get(op, "is_bottleneck"));
 }
 
 int tw_report_order(const struct tw_json_value *op, double uid, const char *name, const char *args)

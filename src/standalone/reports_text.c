@@ -21,11 +21,6 @@ void tw_report_title(const struct tw_report_material *material, struct tw_str *o
 	tw_str_add_cstr(out, " Standalone Analysis");
 }
 
-bool tw_report_is_low(const struct tw_json_value *optimization)
-{
-	return !strcmp(tw_report_text(optimization, "priority"), "Low");
-}
-
 void tw_report_args(struct tw_str *out, const struct tw_json_value *args, size_t most)
 {
 	static const char between[] = "<br>";

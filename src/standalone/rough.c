@@ -163,7 +163,7 @@ static void add_analyses(const struct tw_report_material *m, struct tw_str *out)
 	tw_str_add_cstr(out, "### Step 6: Category Analyses\n");
 	for (i = 0; i < m->category_count; i++) {
 		const struct tw_report_category *c = &m->categories[i];
-		const struct tw_json_value *o = tw_json_get(m->data, "optimizations")->first;
+		const struct tw_json_value *o = tw_json_get(m->data, "bottlenecks")->first;
 		bool any = false;
 
 		tw_str_add_cstr(out, "- **");
@@ -195,26 +195,24 @@ static void add_analyses(const struct tw_report_material *m, struct tw_str *out)
 
 static void add_paths(const struct tw_report_material *m, struct tw_str *out)
 {
-	const struct tw_json_value *o = tw_json_get(m->data, "optimizations")->first;
+	const struct tw_json_value *o = tw_json_get(m->data, "bottlenecks")->first;
 
 	tw_str_add_cstr(
-		out, "### Step 7: Optimization Paths Determination\n"
-		     "Priorities follow from four facts of each bottleneck: whether it is among "
-		     "the top operations, its efficiency, its share of its category, what a change "
-		     "gains; those of the system analyses from the share of the time that could "
-		     "come back, or from the severity where that is not known. Within a priority "
-		     "the largest gain comes first. Path A is what the category's rules say of "
-		     "model and framework, Path B what they say of the kernel. The expected gain "
-		     "is that of the last target efficiency, in % of the total time, and counts "
-		     "only time that no other GPU work hides.\n\n");
+		out,
+		"### Step 7: Optimization Paths Determination\n"
+		"Priorities of bottlenecks follow from four facts of each: whether it is among "
+		"the top operations, its efficiency, its share of its category, what a change "
+		"of the operation alone gains, at its last target efficiency, of the total "
+		"time, as far as no other GPU work hides it. What the run gains end to end "
+		"is with the findings.\n\n");
 	if (!o) {
 		tw_str_add_cstr(out, "There is no bottleneck.\n\n");
 		return;
 	}
-	tw_str_add_cstr(out, "| Finding | Priority | Title | Top Operation | Efficiency (%) | % of "
-			     "Category | Expected Gain (%) | Rules |\n"
-			     "|---------|----------|-------|---------------|----------------|------"
-			     "---------|-------------------|-------|\n");
+	tw_str_add_cstr(out, "| Bottleneck | Priority | Title | Top Operation | Efficiency (%) | "
+			     "% of Category | Operation Gain (%) | Rules |\n"
+			     "|------------|----------|-------|---------------|----------------|"
+			     "---------------|--------------------|-------|\n");
 	for (; o; o = o->next) {
 		const struct tw_json_value *rule = tw_json_get(o, "rules")->first;
 
@@ -225,7 +223,7 @@ static void add_paths(const struct tw_report_material *m, struct tw_str *out)
 		add_cell(out, o, "top_operations_rank");
 		add_cell(out, o, "efficiency_percent");
 		add_cell(out, o, "percent_of_category");
-		add_cell(out, o, "expected_gain_percent");
+		add_cell(out, o, "operation_gain_percent");
 		for (; rule; rule = rule->next) {
 			tw_md_code(out, tw_json_text(rule), 0);
 			tw_str_add_char(out, ' ');
@@ -461,10 +459,11 @@ static void add_unmodelled(const struct tw_report_material *m, struct tw_str *ou
 /* One for each bottleneck that a kernel team would have to look at. */
 static void ask_of_bottlenecks(const struct tw_report_material *m, struct tw_str *out)
 {
-	const struct tw_json_value *o = tw_json_get(m->data, "optimizations")->first;
+	const struct tw_json_value *o = tw_json_get(m->data, "bottlenecks")->first;
 
 	for (; o; o = o->next) {
-		if (tw_report_is_low(o) || isnan(tw_report_number(o, "efficiency_percent")))
+		if (!strcmp(tw_report_text(o, "priority"), "Low") ||
+		    isnan(tw_report_number(o, "efficiency_percent")))
 			continue;
 		tw_str_addf(out, "- %s ", tw_report_text(o, "id"));
 		tw_md_code(out, tw_report_text(o, "operation"), NAME_CHARACTERS);

@@ -45,10 +45,13 @@ class Analyze(Case):
         self.assertTrue(manifest["platform_guessed"])
         self.assertRegex(result.out, rf"{manifest['platform']}, from the device in the trace.*"
                                      r"override with --platform")
-        # What is most worth changing stands last, most first.
-        said = result.out.split("optimization opportunities, largest estimated gain first\n")[1]
+        # What limits the run is said as the reports recommend it.
+        said = result.out.split("largest gain first\n")[1].split("\n\n")[0]
         data = json.loads((out / "priority_data.json").read_text())
-        self.assertEqual(re.findall(r"^  (P\d+)\. ", said, re.M), data["most_valuable"])
+        self.assertTrue(data["optimizations"])
+        for change, (number, title) in zip(data["optimizations"],
+                                           re.findall(r"^ +(\d+)\. (.*?)(?: \(|: gain)", said, re.M)):
+            self.assertEqual((change["id"], change["title"]), (f"P{number}", title))
         self.assertIn(str(out), result.err)
 
     def test_files_of_an_earlier_analysis_are_told(self):
@@ -63,16 +66,19 @@ class Analyze(Case):
                                      r"\(category_data/quantum_metrics\.json\)")
         self.assertTrue(left.exists())
 
-    def test_changes_are_those_with_the_most_gain(self):
+    def test_recommendations_are_the_findings(self):
         result = self.analyze("--format", "json", "--platform", "MI300X")
         self.assertExit(result, 0)
         tables = {t["name"]: [dict(zip((c["id"] for c in t["columns"]), r)) for r in t["rows"]]
                   for t in json.loads(result.out)["tables"]}
         data = self.json("priority_data.json")
-        worth = [(x["id"], x["expected_gain_percent"]) for x in data["optimizations"]
-                 if x["expected_gain_percent"] is not None]
-        worth = sorted(worth, key=lambda x: -x[1])[:3]
-        self.assertEqual([(x["id"], x["gain"]) for x in tables["changes"]], worth)
+        keys = [("title", "title"), ("kind", "kind"), ("expected_gain_ms", "gain_ms"),
+                ("expected_gain_percent", "gain_percent"), ("issue", "evidence"), ("action", "remedy"),
+                ("where", "where"), ("confidence", "confidence"), ("priority", "priority")]
+        self.assertEqual([[x[k] for k, _ in keys] for x in data["optimizations"]],
+                         [[x[k] for _, k in keys] for x in tables["findings"]
+                          if x["gain_percent"] is not None])
+        self.assertEqual(data["most_valuable"], [x["id"] for x in data["optimizations"][:3]])
         (about,) = tables["analysis"]
         self.assertEqual((about["platform"], about["platform_by"], about["trace"]),
                          ("MI300X", "option", SAMPLE.name))
@@ -89,7 +95,7 @@ class Analyze(Case):
         result = self.analyze("--format", "csv")
         parts = result.out.split("\n\n")
         self.assertEqual([p.splitlines()[0] for p in parts],
-                         ["# verdict", "# findings", "# analysis", "# categories", "# changes"])
+                         ["# verdict", "# findings", "# analysis", "# categories"])
         self.assertEqual(len(list(csv.reader(io.StringIO(parts[2])))), 3)
         self.assertRegex(self.analyze("--format", "markdown").out, r"(?m)^\|[-:| ]+\|$")
 
@@ -97,6 +103,10 @@ class Analyze(Case):
         result = self.analyze("--step", "12")
         self.assertExit(result, 0)
         self.assertIn(" of step 12, by launch: ", result.out)
+        # What waited for what goes beyond a part.
+        self.assertIn("\nof the whole trace, not of the part alone:\nwhat limits the run", result.out)
+        self.assertIn("They are of the whole trace, not of the part alone.",
+                      (self.tmp / "out/standalone_analysis_fair.md").read_text())
 
     def test_model(self):
         self.analyze("--model", "My Model")

@@ -565,6 +565,9 @@ class Communication(Findings):
     def test_one_rank_alone(self):
         found = self.gradients(count=1)
         self.assertEqual(found["exposed_communication"]["gain_how"], "bound")
+        # Whether it waits, or is slow, or is launched late, one rank does not tell.
+        self.assertRegex(found["exposed_communication"]["remedy"], "^Analyze all ranks together")
+        self.assertRegex(found["exposed_communication"]["evidence"], r"GB/s .*slow links, or waiting")
 
     def collective(self, name, elements, transfer, count=2, times=1, **more):
         def body(ranks):
@@ -846,6 +849,19 @@ class Observations(Findings):
         self.assertEqual(found["warmup_in_recording"]["gain_ms"], "")
         self.assertNone(run(1), "warmup_in_recording")
 
+    def test_a_step_that_begins_on_the_host(self):
+        """Before the first GPU work there is no window, which a user who reads shares must know."""
+        def run(ms):
+            r = Rank()
+            for number in range(3):
+                with r.step(number):
+                    r.busy(0 if number else ms * MS)
+                    r.run("aten::mm", 10 * MS)
+            return self.find(r)
+        # The launch is 1 us after the start of the operator, and its work 5 us later.
+        self.assertRegex(run(40)["recording_edge"]["evidence"], "^40.006 ms idle from the start of the first step")
+        self.assertNone(run(0), "recording_edge")
+
     def edge(self, idle, before=True):
         r = Rank()
         if before:
@@ -1003,6 +1019,17 @@ class Host(Findings):
 class Waits(Findings):
     """Steps of a kernel of 500 us, what waits for it, and one of 100 us: 602 us where nothing waits."""
 
+    def test_a_wait_before_the_first_launch(self):
+        """It waits for work that the recording does not explain, and is no part of the run."""
+        r = Rank()
+        r.work("kernel", "earlier", 5 * MS, 7, 0, None)
+        r.sync()
+        for _ in range(200):
+            r.run("aten::mm", 500)
+        found = self.find(r)
+        self.assertIn("launch_bound", found)
+        self.assertNone(found, "host_sync")
+
     def waiting(self, *calls, outside=False):
         r = Rank()
         for number in range(STEPS):
@@ -1055,7 +1082,7 @@ class Waits(Findings):
         found = self.find(r)
         # The item: 1 us, the copy's call 5 + 2 + 2 us, the other 2 us, 1 us. What is around it in the operator stays.
         self.assertGain(found, "host_sync", 13 * US)
-        self.assertTrue(found["host_sync"]["evidence"].startswith(f"{STEPS} places"))
+        self.assertTrue(found["host_sync"]["evidence"].startswith(f"{STEPS} occurrences"))
 
 
 class Pauses(Findings):

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from made_runs import (AHEAD, BF16, GAP, MEMORY, MS, STEPS, US, Findings, Rank, meet, ranks_of, steps)
+from made_runs import (AHEAD, BF16, GAP, LAUNCH, MEMORY, MS, STEPS, US, Findings, Rank, meet, ranks_of, steps)
 
 LONG = [2048, 4096]
 
@@ -37,6 +37,39 @@ class Told(Findings):
     def test_nothing_found(self):  # EDGE_OF(TW_LIMIT_FINDING_TOLD_PERCENT)
         self.assertIn("nothing_found", self.find(layout(4 * US, 494 * US)))
         self.assertNone(self.find(layout(4 * US + 10, 494 * US)), "nothing_found")
+
+    def first_use(self, call, dur, name="second"):
+        """A kernel of 10 us, then a call that launches one at its end: call - 11 us idle of a window of call - 1 us
+        and that kernel."""
+        r = Rank()
+        r.launch("first", 10 * US)
+        begin = r.now
+        r.call("cudaLaunchKernel", call)
+        r.work("kernel", name, dur, 7, begin + call - LAUNCH, r.correlation)
+        return self.find(r)
+
+    def test_first_use(self):  # EDGE_OF(TW_LIMIT_FIRST_USE_US)
+        self.assertIn("warmup_in_recording", self.first_use(MS + 1, MS))
+        self.assertNone(self.first_use(MS, MS), "warmup_in_recording")
+        # The same kernel was there before.
+        self.assertNone(self.first_use(MS + 1, MS, "first"), "warmup_in_recording")
+
+    def test_warmup_without_steps(self):  # EDGE_OF(TW_LIMIT_WARMUP_PERCENT)
+        # 1.989 ms of 39.78 ms.
+        self.assertIn("1.989 ms idle", self.first_use(2 * MS, 37781 * US - 1000)["warmup_in_recording"]["evidence"])
+        self.assertNone(self.first_use(2 * MS, 37781 * US + 1000), "warmup_in_recording")
+
+    def idle(self, dur):
+        """A kernel of 9 ms, a call of 11 ms, a kernel: 2.004 ms idle of a window of 11.004 ms and that kernel."""
+        r = Rank()
+        r.launch("first", 9 * MS)
+        r.call("cudaGetDriverEntryPoint", 11 * MS)
+        r.launch("second", dur)
+        return self.find(r)["nothing_found"]["evidence"]
+
+    def test_idle_without_a_finding(self):  # EDGE_OF(TW_LIMIT_IDLE_UNEXPLAINED_PERCENT)
+        self.assertIn("the GPU is idle for 10.0 % of the window", self.idle(9036 * US - 100))
+        self.assertNotIn("idle", self.idle(9036 * US + 100))
 
     def priority(self, dur, ahead):
         return self.find(layout(dur, ahead))["layout_copies"]["priority"]
@@ -176,6 +209,29 @@ class Products(Findings):
     def test_apart(self):  # EDGE_OF(TW_LIMIT_SMALL_GEMMS_TOGETHER_US)
         self.assertIn("small_gemms", self.small(4, apart=100 * US))
         self.assertNone(self.small(4, apart=100 * US + 1), "small_gemms")
+
+    def beside(self, *fills):
+        """Attention whose operator launches its kernel, and fills by operators inside."""
+        q = [4, 16, 2048, 64]
+        args = {"Concrete Inputs": ["", "", "", "0.", "False", "False", ""]}
+
+        def body(r):
+            with r.op("aten::_scaled_dot_product_flash_attention", [q, q, q, [], [], [], []],
+                      ["c10::BFloat16"] * 3 + ["Scalar"] * 4, **args):
+                with r.op("aten::_flash_attention_forward", [q, q, q]):
+                    for dur in fills:
+                        r.run("aten::fill_", dur, [[1]])
+                    r.launch("attention", MS)
+        return self.find(steps(body))
+
+    def test_stands_for(self):  # EDGE_OF(TW_LIMIT_STANDS_FOR_PERCENT)
+        # 1 ms of 1.052 ms are 95.06 %, of 1.053 ms 94.97 %.
+        self.assertIn("low_efficiency_attention", self.beside(52 * US))
+        self.assertNone(self.beside(53 * US), "low_efficiency_attention")
+
+    def test_kernels_beside(self):  # EDGE_OF(TW_LIMIT_KERNELS_BESIDE)
+        self.assertIn("low_efficiency_attention", self.beside(US, US))
+        self.assertNone(self.beside(US, US, US), "low_efficiency_attention")
 
     def test_backward_attention(self):
         q, scores = [64, 2048, 64], [64, 2048, 2048]

@@ -803,6 +803,37 @@ static void analyse_one(const char *category, const char *name, const char *type
 	analyse(category);
 }
 
+/* Whether padding is seen in attention of these operands, the fourth or fifth of which may be a mask. */
+static bool shows_padding(const char *name, const char *dims)
+{
+	char row[512];
+
+	snprintf(row, sizeof(row),
+		 "%s,\"%s\",,7,4,300,matrix_bf16,COMPUTE_BOUND,1,100,5000,0,20000,20000,10,,"
+		 "\"{'N_Q': 1000, 'N_KV': 1000}\",True\n",
+		 name, dims);
+	write_ops("sdpa_fwd", row);
+	analyse("sdpa_fwd");
+	return bottleneck_says("padding");
+}
+
+static void test_masks_of_attention(void **state)
+{
+	static const char four[] =
+		"((8, 16, 512, 64), (8, 16, 512, 64), (8, 16, 512, 64), (512, 512))";
+	static const char none[] = "((8, 16, 512, 64), (8, 16, 512, 64), (8, 16, 512, 64), ())";
+	static const char gradient[] = "((8, 16, 512, 64), (8, 16, 512, 64), (8, 16, 512, 64), "
+				       "(8, 16, 512, 64), (512, 512))";
+
+	assert_true(shows_padding("aten::scaled_dot_product_attention", four));
+	assert_false(shows_padding("aten::scaled_dot_product_attention", none));
+	/* Of a backward pass the first is the gradient; flash attention takes no mask. */
+	assert_true(
+		shows_padding("aten::_scaled_dot_product_efficient_attention_backward", gradient));
+	assert_false(shows_padding("aten::_scaled_dot_product_efficient_attention_backward", four));
+	assert_false(shows_padding("aten::_scaled_dot_product_flash_attention_backward", gradient));
+}
+
 static void test_rules_of_attention(void **state)
 {
 	const struct tw_json_value *kind;
@@ -915,37 +946,6 @@ static void test_unknown_category(void **state)
 	assert_non_null(strstr(findings, "GEMM operations account for"));
 }
 
-/* 101 calls of which two are in each chain: 51 of 30.5 µs, of which 18 are saved. */
-static void test_chains_of_elementwise_operations(void **state)
-{
-	const struct tw_json_value *b;
-
-	write_ops("elementwise",
-		  "aten::mul,,,7,101,0.25,vector_fp32,MEMORY_BOUND,0.05,0,900,0,90000,"
-		  "90000,1,,,True\n");
-	write_tree("elementwise", SIBLING("aten::mul", "elementwise"));
-	analyse("elementwise");
-	assert_int_equal(tw_json_get(metrics, "bottlenecks")->count, 1);
-	b = item("bottlenecks", 0);
-	assert_true(bottleneck_says("chain"));
-	assert_string_equal(path_text(b, "kind"), "fusion_chain");
-	assert_string_equal(path_text(b, "title"),
-			    "Fusion chain of 3 operations under Attention_0");
-	assert_int_equal(tw_json_get(b, "members")->count, 3);
-	assert_near(number_of(b, "count"), 51);
-	assert_near(number_of(b, "time_ms"), 1.556);
-	assert_near(number_of(b, "saved_ms"), 0.918);
-	assert_near(number_of(b, "percent_of_total"), 0.46);
-	assert_near(number_of(tw_json_get(b, "evidence"), "chain_count"), 3);
-	assert_near(number_of(tw_json_get(b, "evidence"), "chain_us"), 30.5);
-	/* A tenth of it is exposed. */
-	write_ops("elementwise",
-		  "aten::mul,,,7,101,0.25,vector_fp32,MEMORY_BOUND,0.05,0,900,0,90000,"
-		  "9000,1,,,True\n");
-	analyse("elementwise");
-	assert_near(number_of(item("bottlenecks", 0), "saved_ms"), 0.156);
-}
-
 /* Two of a name under one caller: the one that is marked counts. */
 static void test_the_operation_itself_among_its_neighbours(void **state)
 {
@@ -1049,9 +1049,9 @@ int main(void)
 		IN_DIRECTORY(test_attention_in_pieces),
 		IN_DIRECTORY(test_what_is_no_attention),
 		IN_DIRECTORY(test_norm_in_pieces),
-		IN_DIRECTORY(test_chains_of_elementwise_operations),
 		IN_DIRECTORY(test_the_operation_itself_among_its_neighbours),
 		IN_DIRECTORY(test_rules_of_attention),
+		IN_DIRECTORY(test_masks_of_attention),
 		IN_DIRECTORY(test_grouped_gemms),
 		IN_DIRECTORY(test_rules_of_other_families),
 		IN_DIRECTORY(test_unknown_category),

@@ -365,7 +365,10 @@ static void check_host_name(char *const *fields)
 		"synchronising",   "graph_launch",    "data_loading",	  "container",
 		"python_code",	   "python_internal", "gradient_buckets", "framework_range",
 		"autograd_thread", "launch",	      "no_launch",	  "communication",
-		"ordinary",	   "peer_copy"
+		"ordinary",	   "peer_copy",	      "waits_for_device", "waits_for_stream",
+		"blocking_copy",   "allocation",      "module_load",	  "implicit_wait",
+		"event_record",	   "event_wait",      "worker_loading",	  "checkpointing",
+		"recomputation",   "compilation",     "optimizer_step"
 	};
 	char name[100];
 	unsigned found = tw_host_kinds_of(name, plain(fields[0], name)), i;

@@ -217,9 +217,9 @@ const struct cli_command cli_command_analyze = {
 	"its ranks on a page. Writes findings.csv and findings.json, two reports\n"
 	"(standalone_analysis_fair.md, also as .html, and standalone_analysis_rough.md), their data,\n"
 	"replay packages of operators, perf_report.xlsx and perf_report_csvs/*.csv into the output\n"
-	"directory (default: analysis_output next to the trace), and prints the optimization\n"
-	"opportunities of operators as well. Without TRACE it prompts for missing options on a terminal.\n"
-	"--node and --container run it remotely: paths are remote, and trawl must be on the remote PATH.\n\n"
+	"directory (default: analysis_output next to the trace). Without TRACE it prompts for missing\n"
+	"options on a terminal. --node and --container run it remotely: paths are remote, and trawl must\n"
+	"be on the remote PATH.\n\n"
 	"  trawl analyze run/trace.json.gz -o analysis --platform MI300X --model BERT\n",
 	options,
 	analyze,

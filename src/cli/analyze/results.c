@@ -3,16 +3,11 @@
 #include "cli/analyze/findings.h"
 
 #include "base/alloc.h"
-#include "data/limits.h"
 #include "render/escape.h"
-#include "standalone/markdown.h"
 #include "table/table.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Names of kernels can fill a page. */
-#define MOST_TITLE_BYTES 120
 
 /* ---- categories */
 
@@ -160,86 +155,9 @@ static struct trawl_table *analysis_table(const struct tw_json_value *manifest)
 	return table;
 }
 
-/* ---- what to change */
-
-enum {
-	CHANGE_ID,
-	CHANGE_TITLE,
-	CHANGE_CATEGORY,
-	CHANGE_PRIORITY,
-	CHANGE_GAIN,
-	CHANGE_SHARE,
-	CHANGE_ISSUE,
-	CHANGE_ACTION,
-	CHANGE_KERNEL_ACTION,
-};
-
-static const struct trawl_column change_columns[] = {
-	TW_TEXT("id", 5, "number in the reports", .values = "!~^P[0-9]+$"),
-	TW_TEXT("change", 40, "optimization opportunity", .values = "!"),
-	TW_TEXT("category", 16, "category", .values = "!"),
-	TW_TEXT("priority", 10, "Critical, High, Medium or Low",
-		.values = "!Critical|High|Medium|Low"),
-	TW_PERCENT_1("gain", 8, "estimated gain / total time; missing: unknown", .values = ">=0"),
-	TW_PERCENT_1("of total", 8, "share of the total time", .values = ">=0"),
-	TW_TEXT("issue", 50, "issue"),
-	TW_TEXT("action", 50, "action in the code"),
-	TW_TEXT("kernel action", 50, "action in the kernel"),
-};
-
-static const struct tw_table_spec change_spec =
-	TW_SPEC("changes", "optimization opportunities, largest estimated gain first",
-		change_columns, .keep_empty = true);
-
-/* What has this number in the reports; NULL: nothing. */
-static const struct tw_json_value *find_change(const struct tw_json_value *list, const char *id)
-{
-	const struct tw_json_value *item = list->first;
-
-	while (item && strcmp(tw_json_text(tw_json_get(item, "id")), id))
-		item = item->next;
-	return item;
-}
-
-static void add_change(struct trawl_table *table, const struct tw_json_value *item)
-{
-	const char *action = text_of(item, "path_a");
-	size_t row = tw_table_add_row(table);
-
-	tw_table_set_str(table, row, CHANGE_ID, text_of(item, "id"));
-	tw_table_set_str(table, row, CHANGE_TITLE, text_of(item, "title"));
-	tw_table_set_str(table, row, CHANGE_CATEGORY, text_of(item, "category"));
-	tw_table_set_str(table, row, CHANGE_PRIORITY, text_of(item, "priority"));
-	tw_table_set_real(table, row, CHANGE_GAIN,
-			  tw_json_number(tw_json_get(item, "expected_gain_percent")));
-	tw_table_set_real(table, row, CHANGE_SHARE,
-			  tw_json_number(tw_json_get(item, TW_KEY_PERCENT_OF_TOTAL)));
-	tw_table_set_str(table, row, CHANGE_ISSUE, text_of(item, "issue"));
-	/* Findings about the system have one way only. */
-	tw_table_set_str(table, row, CHANGE_ACTION, action ? action : text_of(item, "action"));
-	tw_table_set_str(table, row, CHANGE_KERNEL_ACTION, text_of(item, "path_b"));
-}
-
-static struct trawl_table *change_table(struct tw_prepared *prepared)
-{
-	struct trawl_table *table = tw_table_new(&change_spec, trawl_allocator_default());
-	const struct tw_json_value *data, *id, *item;
-	struct trawl_error err;
-
-	data = table ? tw_prepared_json(prepared, "", "priority_data.json", &err) : NULL;
-	if (!data)
-		return table;
-	for (id = tw_json_get(data, "most_valuable")->first; id; id = id->next) {
-		item = find_change(tw_json_get(data, "optimizations"), tw_json_text(id));
-		if (item)
-			add_change(table, item);
-	}
-	return table;
-}
-
 /* ---- printed */
 
-enum { TABLES = 3 };
+enum { TABLES = 2 };
 
 /* The text of a cell, for a terminal. */
 static void add_cell(struct tw_str *out, const struct trawl_table *table, size_t row, size_t column)
@@ -352,50 +270,6 @@ static void add_missing(struct cli_screen *s, const struct tw_json_value *manife
 		add_defect(s, d);
 }
 
-/* "P1. aten::mm (GEMM): up to 12.3 % less time", and below it what is wrong and what to do. */
-static void add_change_text(struct cli_screen *s, const struct trawl_table *changes, size_t i)
-{
-	double gain = trawl_table_cell(changes, i, CHANGE_GAIN).real;
-	struct tw_str text;
-	size_t column;
-
-	tw_str_init(&text, s->out.allocator);
-	add_cell(&text, changes, i, CHANGE_TITLE);
-	tw_md_cut(&text, MOST_TITLE_BYTES);
-	if (has_cell(changes, i, CHANGE_GAIN) && gain < TW_LIMIT_NO_DIFFERENCE_PERCENT)
-		tw_str_add_cstr(&text, ": gain below 0.1 % of total time");
-	else if (has_cell(changes, i, CHANGE_GAIN))
-		tw_str_addf(&text, ": estimated gain up to %.1f %% of total time", gain);
-	else if (has_cell(changes, i, CHANGE_SHARE))
-		tw_str_addf(&text, ": gain unknown, %.1f %% of total time",
-			    trawl_table_cell(changes, i, CHANGE_SHARE).real);
-	tw_str_add_cstr(&s->out, "  ");
-	add_cell(&s->out, changes, i, CHANGE_ID);
-	tw_str_add_cstr(&s->out, ". ");
-	cli_add_line(s, &text, 6);
-	for (column = CHANGE_ISSUE; column <= CHANGE_ACTION; column++) {
-		if (!has_cell(changes, i, column))
-			continue;
-		tw_str_init(&text, s->out.allocator);
-		add_cell(&text, changes, i, column);
-		tw_str_add_cstr(&s->out, "      ");
-		cli_add_line(s, &text, 6);
-	}
-}
-
-static void add_changes(struct cli_screen *s, const struct trawl_table *changes)
-{
-	size_t count = trawl_table_rows(changes), i;
-
-	if (!count) {
-		tw_str_add_cstr(&s->out, "no optimization opportunities found\n");
-		return;
-	}
-	tw_str_add_cstr(&s->out, "optimization opportunities, largest estimated gain first\n");
-	for (i = 0; i < count; i++)
-		add_change_text(s, changes, i);
-}
-
 static int print_text(const struct tw_json_value *manifest, const struct trawl_diagnosis *diagnosis,
 		      const struct trawl_table *const tables[TABLES])
 {
@@ -408,11 +282,11 @@ static int print_text(const struct tw_json_value *manifest, const struct trawl_d
 		add_use(&s, tables[0]);
 		add_missing(&s, manifest);
 		tw_str_add_char(&s.out, '\n');
+		if (has_cell(tables[0], 0, 1))
+			tw_str_add_cstr(&s.out, "of the whole trace, not of the part alone:\n");
 		cli_add_findings(&s, diagnosis);
 		tw_str_add_char(&s.out, '\n');
 		tw_render_text(tables[1], &s.out, s.width, 0);
-		tw_str_add_char(&s.out, '\n');
-		add_changes(&s, tables[2]);
 	} else {
 		tw_str_add_cstr(&s.out, "no GPU work in the trace: nothing to analyze\n");
 		add_missing(&s, manifest);
@@ -443,7 +317,7 @@ int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categor
 		       const struct trawl_diagnosis *diagnosis,
 		       const struct trawl_job_report *job_report, enum tw_format format)
 {
-	struct trawl_table *tables[TABLES] = { NULL, categories, NULL };
+	struct trawl_table *tables[TABLES] = { NULL, categories };
 	const struct tw_json_value *manifest;
 	struct trawl_error err;
 	int status = CLI_FAILED, i;
@@ -452,7 +326,6 @@ int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categor
 	if (!manifest)
 		return cli_fail(&err);
 	tables[0] = analysis_table(manifest);
-	tables[2] = change_table(prepared);
 	for (i = 0, err.status = 0; i < TABLES && !err.status; i++) {
 		if (!tables[i])
 			tw_no_memory(&err);
@@ -466,6 +339,5 @@ int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categor
 	else
 		status = print_tables(diagnosis, job_report, tables, format);
 	trawl_table_free(tables[0]);
-	trawl_table_free(tables[2]);
 	return status;
 }

@@ -146,7 +146,7 @@ const struct tw_finding_words tw_finding_words[] = {
 	  "Look at power, temperature and clocks of the GPU",
 	  "Look at power, temperature and clocks of the GPU",
 	  "the rate of the fastest step" },
-	{ "warmup_in_recording", "observation", "The first step warms up",
+	{ "warmup_in_recording", "observation", "A warm-up is in the recording",
 	  "Record from the second step on: schedule(wait, warmup, active)",
 	  "Record after a warm-up",
 	  "-" },

@@ -129,9 +129,6 @@
 /* operations: number of top operators by time, whose bottlenecks are at least High */
 #define TW_LIMIT_TOP_OPERATIONS 10
 
-/* findings above Low: with fewer, operators with headroom are added up to this number */
-#define TW_LIMIT_FINDINGS_FEWEST 3
-
 /* times: larger values are shown as "over" this */
 #define TW_LIMIT_TOLD_SPEEDUP_MOST 10
 
@@ -161,6 +158,12 @@
 
 /* % of the platform's bandwidth: what well-tuned memory-bound kernels reach: the target of findings */
 #define TW_LIMIT_TARGET_MEMORY_PERCENT 85
+
+/* % of the GPU time under an operator: kernels of an operator inside with less do not stand for it */
+#define TW_LIMIT_STANDS_FOR_PERCENT 95
+
+/* kernels: with more beside its own, kernels of an operator inside do not stand for it */
+#define TW_LIMIT_KERNELS_BESIDE 2
 
 /* % of its time: a kernel with a lower target time is far below the roofline */
 #define TW_LIMIT_SLOW_KERNEL_PERCENT 75
@@ -327,8 +330,17 @@
 /* times the microbatches: what the remedy of a pipeline's bubble has */
 #define TW_LIMIT_MICROBATCHES_TIMES 4
 
+/* µs: a first launch of a kernel that takes no longer loads no code worth telling */
+#define TW_LIMIT_FIRST_USE_US 1000
+
+/* % of the window: without steps, with less time in first launches no warm-up is told */
+#define TW_LIMIT_WARMUP_PERCENT 5
+
 /* times the other steps: a first step that takes longer warms up */
 #define TW_LIMIT_WARMUP_TIMES 1.5
+
+/* % of the window: with more idle time than this, and nothing found, it is said beside */
+#define TW_LIMIT_IDLE_UNEXPLAINED_PERCENT 10
 
 /* GPU events: a gap with fewer before or after it is at the edge of a recording without steps */
 #define TW_LIMIT_EDGE_EVENTS 3

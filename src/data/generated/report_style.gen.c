@@ -51,6 +51,7 @@ const char *const tw_report_style[] = {
 	".critical { color: var(--critical); }",
 	".high { color: var(--high); }",
 	".medium { color: var(--medium); }",
+	".low { color: var(--faint); }",
 	"p, ul, ol { margin: 0.7em 0; }",
 	"ul, ol { padding-left: 1.4em; }",
 	"li { margin: 0.2em 0; }",
@@ -80,4 +81,4 @@ const char *const tw_report_style[] = {
 	"}",
 };
 
-const size_t tw_report_style_lines = 76;
+const size_t tw_report_style_lines = 77;

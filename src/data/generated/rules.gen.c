@@ -328,18 +328,6 @@ const struct tw_rule tw_rules[] = {
 	  "Batch small operators together",
 	  NULL,
 	  2, { { TW_FACT_calls, TW_OVER, 100 }, { TW_FACT_mean_us, TW_BELOW, 20 } } },
-	{ "fusion_chain", "chain", "{chain_count} adjacent operators under one caller, {chain_us} µs, {count} times; one fused kernel can do them in one pass over the data: at least {chain_saved_ms} ms saved (all but the longest)",
-	  "torch.compile, or a custom fused kernel, for the chain",
-	  NULL,
-	  0, { { 0, TW_KNOWN, 0 } } },
-	{ "fusion_chain", "unfused_norm", "Includes an unfused norm: power, mean and reciprocal square root",
-	  "Custom fused kernels (e.g., fused RMSNorm)",
-	  NULL,
-	  1, { { TW_FACT_unfused_norm, TW_IS, 1 } } },
-	{ "fusion_chain", "kernel", NULL,
-	  NULL,
-	  "Generate replay artifact of the chain for the kernel team: one fused kernel",
-	  0, { { 0, TW_KNOWN, 0 } } },
 	{ "fusion", "chain", "{chain_count} adjacent elementwise, reduction or normalization operators take {chain_us} µs",
 	  NULL,
 	  NULL,
@@ -380,10 +368,6 @@ const struct tw_rule tw_rules[] = {
 	  "Keep data on the device, pin host memory, and copy asynchronously",
 	  NULL,
 	  1, { { TW_FACT_memcpy_percent, TW_OVER, 2 } } },
-	{ "headroom", "headroom", "{efficiency_percent}% of the roofline, with {percent_of_category}% of the category's kernel time: headroom to the highest target",
-	  "Check if torch.compile can fuse or batch it",
-	  "Bottleneck identified - generate reproducer for kernel team",
-	  0, { { 0, TW_KNOWN, 0 } } },
 	{ "gap", "no_platform", "Unknown platform peaks: no efficiencies and no projected gains",
 	  NULL,
 	  NULL,
@@ -550,4 +534,4 @@ const struct tw_rule tw_rules[] = {
 	  3, { { TW_FACT_idle_most_gaps, TW_AT_MOST, 5 }, { TW_FACT_gap_call_launches, TW_IS, 1 }, { TW_FACT_gap_call_ms, TW_OVER, 5 } } },
 };
 
-const size_t tw_rule_count = 136;
+const size_t tw_rule_count = 132;

@@ -5,6 +5,8 @@
  */
 #include "diagnose/kinds.h"
 
+#include "base/search.h"
+
 #include <string.h>
 
 #define KIND TW_KIND_activation_recompute
@@ -26,19 +28,13 @@ static void remove_gpu(void *context, uint32_t gpu)
 static int64_t first_backward(const struct tw_look *look, const struct tw_range *r)
 {
 	static const char engine[] = "autograd::engine::evaluate_function";
-	const struct tw_host *host = &look->d->host;
-	uint32_t i;
+	uint32_t end = look->first_node[r->track + 1];
+	uint32_t i = (uint32_t)TW_LOWER_BOUND(at, look->first_node[r->track], end,
+					      tw_look_start(look, (uint32_t)at) <= r->start_ns);
 
-	for (i = look->first_node[r->track]; i < look->first_node[r->track + 1]; i++) {
-		int64_t start = tw_look_start(look, i);
-
-		if (start > r->end_ns)
-			break;
-		if (start > r->start_ns &&
-		    !strncmp(tw_look_name(look, i), engine, sizeof(engine) - 1))
-			return start;
-	}
-	(void)host;
+	for (; i < end && tw_look_start(look, i) <= r->end_ns; i++)
+		if (!strncmp(tw_look_name(look, i), engine, sizeof(engine) - 1))
+			return tw_look_start(look, i);
 	return r->end_ns;
 }
 

@@ -194,7 +194,7 @@ static void look_at_small(struct tw_look *look)
 		if (!is_small(&c[i]))
 			begin = i + 1;
 	}
-	if (begin < count)
+	if (begin < count && !look->failed)
 		end_row(look, begin, count);
 }
 
@@ -440,7 +440,7 @@ static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 {
 	const struct tw_path_rank *r = &d->path->ranks[0];
 	const struct tw_claims *c = &d->claims[0];
-	int64_t all_ns = 0;
+	double all_ns = 0, most_ns = 0, most_bytes = 0;
 	uint32_t i;
 
 	for (i = 0; i < c->collective_count; i++) {
@@ -455,7 +455,11 @@ static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 
 		if (link_ns >= ns)
 			continue;
-		all_ns += (int64_t)ns;
+		all_ns += ns;
+		if (ns - link_ns > most_ns) {
+			most_ns = ns - link_ns;
+			most_bytes = c->collectives[i].bus_bytes / ns;
+		}
 		tw_scenario_duration(s, r, g, link_ns);
 		f->changed++;
 		if (c->collectives[i].name)
@@ -463,11 +467,14 @@ static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 				     tw_pool_text(&c->texts, c->collectives[i].name, NULL));
 	}
 	f->how = "bound";
+	f->remedy = "Analyze all ranks together, which tells waiting for others, slow links and "
+		    "missing overlap apart";
+	f->assumes = "no waiting for other ranks, transfers at the rate of the links";
 	tw_evidence(
 		f,
-		"%.3f ms in %llu collectives; with one rank alone it is not known what of it is "
-		"waiting for others",
-		(double)all_ns / 1e6, (unsigned long long)f->changed);
+		"%.3f ms in %llu collectives of all steps, %.1f GB/s of bus bandwidth in the one "
+		"with the most to gain: slow links, or waiting for other ranks",
+		all_ns / 1e6, (unsigned long long)f->changed, most_bytes);
 	return f->changed;
 }
 

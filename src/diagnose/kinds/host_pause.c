@@ -9,13 +9,12 @@
 
 #include "analysis/groups.h"
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 #include <stdlib.h>
 
 #define KIND TW_KIND_host_pause
-
-enum { MOST_PAUSES = 1000 };
 
 /* Two points of a thread that follow each other, the n-th of their kind in a step. */
 struct place {
@@ -32,16 +31,16 @@ struct between {
 struct pause {
 	const struct between *of;
 	int64_t usual_ns, from_ns, to_ns;
-	uint32_t track;
-	TW_LIST(int64_t) seen; /* times of events inside */
+	int64_t silent_from_ns, silent_to_ns; /* the longest stretch in which nothing is recorded */
+	uint32_t track, event;		      /* what the thread was in then, or came to */
+	TW_LIST(int64_t) seen;		      /* times of events inside */
 };
 
 struct pauses {
 	struct tw_look *look;
 	struct tw_groups counts, places;
 	TW_LIST(struct between) list;
-	struct pause *found;
-	size_t count;
+	TW_LIST(struct pause) found;
 	struct tw_ranges explained;
 };
 
@@ -99,23 +98,30 @@ static int by_group(const void *a, const void *b)
 
 	if (x->group != y->group)
 		return x->group < y->group ? -1 : 1;
-	return x->ns < y->ns ? -1 : x->ns > y->ns;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return x->point < y->point ? -1 : x->point > y->point;
+}
+
+/* The thread that a point is of. */
+static uint32_t track_of(const struct tw_path_rank *r, uint32_t point)
+{
+	return r->threads[TW_LOWER_BOUND(at, 0, r->thread_count,
+					 r->threads[at].first + r->threads[at].count <= point)]
+		.track;
 }
 
 static void add_pause(struct pauses *s, const struct between *of, int64_t usual_ns)
 {
 	const struct tw_path_part *part = s->look->part;
-	uint32_t t;
+	struct pause pause = { .of = of,
+			       .usual_ns = usual_ns,
+			       .from_ns = part->points[of->point - 1].time_ns,
+			       .to_ns = part->points[of->point].time_ns,
+			       .track = track_of(&part->rank, of->point) };
 
-	if (s->count == MOST_PAUSES || is_explained(s->look, &part->points[of->point]))
-		return;
-	for (t = 0; of->point - part->rank.threads[t].first >= part->rank.threads[t].count; t++)
-		;
-	s->found[s->count++] = (struct pause){ .of = of,
-					       .usual_ns = usual_ns,
-					       .from_ns = part->points[of->point - 1].time_ns,
-					       .to_ns = part->points[of->point].time_ns,
-					       .track = part->rank.threads[t].track };
+	if (!is_explained(s->look, &part->points[of->point]))
+		s->look->failed |= !TW_LIST_ADD(&s->found, &pause, s->look->scratch);
 }
 
 /* Far longer than usual, of those of one place, in order of time. */
@@ -137,9 +143,33 @@ static void compare_steps(struct pauses *s)
 	}
 }
 
-static void note_seen(struct pauses *s, struct pause *p, int64_t time_ns)
+/* ---- what is recorded inside: pauses of a thread do not overlap */
+
+static int by_time(const void *a, const void *b)
 {
-	if (time_ns > p->from_ns && time_ns < p->to_ns)
+	const struct pause *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+/* The last pause of a track that begins before a time, NULL: none. */
+static struct pause *pause_before(struct pauses *s, uint32_t track, int64_t time_ns)
+{
+	struct pause *list = s->found.at;
+	size_t i = TW_LOWER_BOUND(at, 0, s->found.count,
+				  list[at].track < track ||
+					  (list[at].track == track && list[at].from_ns < time_ns));
+
+	return i && list[i - 1].track == track ? &list[i - 1] : NULL;
+}
+
+static void note_seen(struct pauses *s, uint32_t track, int64_t time_ns)
+{
+	struct pause *p = pause_before(s, track, time_ns);
+
+	if (p && time_ns < p->to_ns)
 		s->look->failed |= !TW_LIST_ADD(&p->seen, &time_ns, s->look->scratch);
 }
 
@@ -147,24 +177,19 @@ static void find_events(struct pauses *s)
 {
 	const struct tw_events *e = &s->look->trace->events;
 	uint64_t i;
-	size_t k;
 
-	for (i = 0; i < e->count && s->count; i++) {
+	for (i = 0; i < e->count && !s->look->failed; i++) {
 		if (e->phase[i] != 'X')
 			continue;
-		for (k = 0; k < s->count; k++) {
-			if (s->found[k].track != e->track[i])
-				continue;
-			note_seen(s, &s->found[k], e->start_ns[i]);
-			note_seen(s, &s->found[k], e->start_ns[i] + e->dur_ns[i]);
-		}
+		note_seen(s, e->track[i], e->start_ns[i]);
+		note_seen(s, e->track[i], e->start_ns[i] + e->dur_ns[i]);
 	}
 }
 
-/* Nothing is recorded for half of it: the longest such stretch. */
-static bool is_silent(struct pause *p, int64_t *from_ns, int64_t *to_ns)
+/* The longest stretch in which nothing is recorded. */
+static void find_silence(struct pause *p)
 {
-	int64_t before = p->from_ns, longest = 0;
+	int64_t before = p->from_ns, longest = -1;
 	size_t i;
 
 	tw_sort_numbers(p->seen.at, p->seen.count);
@@ -173,57 +198,141 @@ static bool is_silent(struct pause *p, int64_t *from_ns, int64_t *to_ns)
 
 		if (now - before > longest) {
 			longest = now - before;
-			*from_ns = before;
-			*to_ns = now;
+			p->silent_from_ns = before;
+			p->silent_to_ns = now;
 		}
 		before = now;
 	}
-	return (double)longest * 100 >
+}
+
+static bool is_silent(const struct pause *p)
+{
+	return (double)(p->silent_to_ns - p->silent_from_ns) * 100 >
 	       (double)(p->to_ns - p->from_ns) * TW_LIMIT_PAUSE_SILENT_PERCENT;
 }
 
-/* The event that the thread was in, or came to. */
-static void claim(struct pauses *s, struct pause *p)
+/* ---- the event that a thread was in then, or came to */
+
+struct event {
+	int64_t start_ns, end_ns;
+	uint32_t event, track;
+};
+
+static int by_nesting(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
+	return x->event < y->event ? -1 : x->event > y->event;
+}
+
+struct around {
+	TW_LIST(struct event) list;
+	TW_LIST(uint32_t) open; /* a stack of them */
+};
+
+/* Events of the threads that have pauses. */
+static void list_events(struct pauses *s, struct around *around)
+{
+	const struct tw_events *e = &s->look->trace->events;
+	uint64_t i;
+
+	for (i = 0; i < e->count && !s->look->failed; i++) {
+		const struct event event = { e->start_ns[i], e->start_ns[i] + e->dur_ns[i],
+					     (uint32_t)i, e->track[i] };
+
+		if (e->phase[i] == 'X' && pause_before(s, e->track[i], INT64_MAX))
+			s->look->failed |= !TW_LIST_ADD(&around->list, &event, s->look->scratch);
+	}
+	if (around->list.count)
+		qsort(around->list.at, around->list.count, sizeof(*around->list.at), by_nesting);
+}
+
+/* Pauses and events are both in order: those that are open hold what follows. */
+static void find_places(struct pauses *s)
+{
+	struct around a = { .list = { 0 } };
+	uint32_t i = 0;
+	size_t k;
+
+	list_events(s, &a);
+	for (k = 0; k < s->found.count && !s->look->failed; k++) {
+		struct pause *p = &s->found.at[k];
+
+		for (; i < a.list.count && !s->look->failed &&
+		       (a.list.at[i].track < p->track ||
+			(a.list.at[i].track == p->track &&
+			 a.list.at[i].start_ns <= p->silent_from_ns));
+		     i++)
+			s->look->failed |= !TW_LIST_ADD(&a.open, &i, s->look->scratch);
+		for (; a.open.count; a.open.count--) {
+			const struct event *top = &a.list.at[a.open.at[a.open.count - 1]];
+
+			if (top->track == p->track && top->end_ns >= p->silent_to_ns)
+				break;
+		}
+		if (a.open.count)
+			p->event = a.list.at[a.open.at[a.open.count - 1]].event;
+		else if (i < a.list.count && a.list.at[i].track == p->track)
+			p->event = a.list.at[i].event;
+	}
+}
+
+static void claim(struct pauses *s, const struct pause *p)
 {
 	struct tw_look *look = s->look;
-	uint32_t point = p->of->point;
-	int64_t from_ns = 0, to_ns = 0;
 
-	if (!is_silent(p, &from_ns, &to_ns) || tw_range_at(&s->explained, p->track, from_ns))
+	if (!is_silent(p) || tw_range_at(&s->explained, p->track, p->silent_from_ns))
 		return;
 	tw_claim_change(look, KIND,
 			&(struct tw_remedy_part){ .kind = TW_REMEDY_POINT,
-						  .gpu = point,
+						  .gpu = p->of->point,
 						  .ns = p->usual_ns });
-	tw_claim_spot_in_step(look, KIND, tw_event_at(look, p->track, from_ns, to_ns), TW_NONE,
-			      p->of->ns - p->usual_ns, look->part->rank.steps[p->of->step].number);
+	tw_claim_spot_in_step(look, KIND, p->event, TW_NONE, p->of->ns - p->usual_ns,
+			      look->part->rank.steps[p->of->step].number);
+}
+
+/* Which of those that took far longer are pauses, and where. */
+static void judge(struct pauses *s)
+{
+	size_t k;
+
+	qsort(s->found.at, s->found.count, sizeof(*s->found.at), by_time);
+	find_events(s);
+	for (k = 0; k < s->found.count && !s->look->failed; k++)
+		find_silence(&s->found.at[k]);
+	find_places(s);
+	tw_ranges_of_kind(s->look,
+			  TW_HOST_CHECKPOINTING | TW_HOST_COMPILATION | TW_HOST_DATA_LOADING,
+			  &s->explained);
+	for (k = 0; k < s->found.count && !s->look->failed; k++)
+		claim(s, &s->found.at[k]);
 }
 
 static void look_at_pauses(struct tw_look *look)
 {
 	struct pauses s = { .look = look };
 	uint32_t t;
-	size_t k;
 
 	if (look->part->rank.step_count < 2)
 		return;
 	tw_groups_init_values(&s.counts, sizeof(struct place) + sizeof(int32_t), sizeof(uint32_t),
 			      look->scratch);
 	tw_groups_init(&s.places, sizeof(struct place), look->scratch);
-	s.found = tw_alloc_array(look->scratch, MOST_PAUSES, sizeof(*s.found));
-	look->failed |= !s.found;
 	for (t = 0; t < look->part->rank.thread_count && !look->failed; t++)
 		list_thread(&s, t);
 	look->failed |= s.counts.failed || s.places.failed;
-	tw_ranges_of_kind(look, TW_HOST_CHECKPOINTING | TW_HOST_COMPILATION | TW_HOST_DATA_LOADING,
-			  &s.explained);
 	if (!look->failed && s.list.count) {
 		qsort(s.list.at, s.list.count, sizeof(*s.list.at), by_group);
 		compare_steps(&s);
-		find_events(&s);
-		for (k = 0; k < s.count && !look->failed; k++)
-			claim(&s, &s.found[k]);
 	}
+	if (!look->failed && s.found.count)
+		judge(&s);
 	tw_groups_release(&s.counts);
 	tw_groups_release(&s.places);
 }

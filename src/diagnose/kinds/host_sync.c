@@ -18,19 +18,31 @@ static void remove_gpu(void *look, uint32_t gpu)
 	tw_claim_remove(look, KIND, gpu);
 }
 
-/* Operators that read a value back: the outermost one around a call. */
-static uint32_t reading_operator(const struct tw_look *look, uint32_t call)
-{
-	static const char *const names[] = { "aten::item", "aten::_local_scalar_dense",
-					     "aten::nonzero", "aten::is_nonzero" };
-	uint32_t at, found = call;
-	size_t i;
+/* By host node the outermost operator that reads a value back, and that copies to another place; NULL: none is. */
+struct around {
+	uint32_t *reading, *copying;
+	uint32_t last; /* the operator before, each of which is claimed once, however many of its calls wait */
+};
 
-	for (at = call; at != TW_NONE; at = look->d->host.parent[at])
-		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (!strcmp(tw_look_name(look, at), names[i]))
-				found = at;
-	return found;
+static void find_around(struct tw_look *look, struct around *around)
+{
+	static const char *const reading[] = { "aten::item", "aten::_local_scalar_dense",
+					       "aten::nonzero", "aten::is_nonzero", NULL };
+	static const char *const copying[] = { "aten::copy_", "aten::to", "aten::_to_copy", NULL };
+
+	around->last = TW_NONE;
+	around->reading = tw_outermost_of(look, reading);
+	around->copying = tw_outermost_of(look, copying);
+}
+
+static uint32_t reading_operator(const struct around *around, uint32_t call)
+{
+	return around->reading && around->reading[call] != TW_NONE ? around->reading[call] : call;
+}
+
+static bool is_in_copy(const struct around *around, uint32_t call)
+{
+	return around->copying && around->copying[call] != TW_NONE;
 }
 
 /* A wait right before memory is freed belongs to the allocator. */
@@ -61,8 +73,16 @@ static bool is_copy_back(struct tw_look *look, uint32_t node)
 				 look->trace->texts.entries[name].len) == TW_COPY_D2H;
 }
 
-/* `last`: the operator before, each of which is claimed once, however many of its calls wait. */
-static void look_at_call(struct tw_look *look, uint64_t call, uint32_t *last)
+/* What ends before anything is launched waits for work that the recording does not explain. */
+static bool is_before_launches(const struct tw_look *look, uint32_t node)
+{
+	const struct tw_path_rank *r = &look->part->rank;
+
+	return r->launched_count &&
+	       tw_look_end(look, node) <= look->part->points[r->launch[r->launched[0]]].time_ns;
+}
+
+static void look_at_call(struct tw_look *look, struct around *around, uint64_t call)
 {
 	uint32_t node = look->d->host.call[call], op;
 	unsigned kinds = tw_look_node_kinds(look, node);
@@ -71,17 +91,14 @@ static void look_at_call(struct tw_look *look, uint64_t call, uint32_t *last)
 		     !(kinds & TW_HOST_ALLOCATION);
 
 	if ((!waits && !back) || !tw_in_step(look, tw_look_start(look, node)) ||
-	    is_before_free(look, call))
+	    is_before_launches(look, node) || is_before_free(look, call))
 		return;
-	op = reading_operator(look, node);
+	op = reading_operator(around, node);
 	/* The wait of a copy to the device is that copy's. */
-	if (op == node && !back &&
-	    (tw_is_under(look, node, "aten::copy_") || tw_is_under(look, node, "aten::to")))
-		return;
-	if (op == *last)
+	if (op == around->last || (op == node && !back && is_in_copy(around, node)))
 		return;
 
-	*last = op;
+	around->last = op;
 	tw_claim_host(look, KIND, tw_look_track(look, op), tw_look_start(look, op),
 		      tw_look_end(look, op), 0);
 	tw_launched_in(look, tw_look_track(look, op), tw_look_start(look, op),
@@ -92,11 +109,12 @@ static void look_at_call(struct tw_look *look, uint64_t call, uint32_t *last)
 
 static void look_at_syncs(struct tw_look *look)
 {
-	uint32_t last = TW_NONE;
+	struct around around;
 	uint64_t i;
 
+	find_around(look, &around);
 	for (i = 0; i < look->d->host.call_count && !look->failed; i++)
-		look_at_call(look, i, &last);
+		look_at_call(look, &around, i);
 }
 
 const struct tw_kind tw_kind_host_sync = { .look = look_at_syncs };

@@ -9,18 +9,6 @@
 
 #define KIND TW_KIND_layout_copies
 
-/* The outermost of the two around a leaf, or the leaf itself; TW_NONE. */
-static uint32_t copying_op(const struct tw_look *look, uint32_t node)
-{
-	uint32_t found = TW_NONE;
-
-	for (; node != TW_NONE; node = look->d->host.parent[node])
-		if (!strcmp(tw_look_name(look, node), "aten::contiguous") ||
-		    !strcmp(tw_look_name(look, node), "aten::clone"))
-			found = node;
-	return found;
-}
-
 /* The host's time of an operator is gone once, however many leaves it has: `last` is that before. */
 static void claim_copy(struct tw_look *look, struct tw_leaf *leaf, uint32_t op, uint32_t last)
 {
@@ -77,7 +65,7 @@ static void look_at_layouts(struct tw_look *look)
 
 		if (leaf->taken)
 			continue;
-		op = copying_op(look, leaf->node);
+		op = tw_layout_op(look, leaf->node);
 		if (op != TW_NONE)
 			claim_copy(look, leaf, op, last);
 		else if (strstr(leaf->op, "convolution"))

@@ -8,6 +8,8 @@
 #include "data/limits.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
+#include "base/sort.h"
 
 #include <math.h>
 
@@ -18,6 +20,13 @@ struct member {
 /* Collectives by GPU event, of all ranks. */
 struct numbers {
 	uint32_t **of; /* by rank and GPU event: its number + 1 */
+	struct launches *to_all;
+};
+
+/* When a rank launched its all-to-alls, in order. */
+struct launches {
+	int64_t *at;
+	size_t count;
 };
 
 static void free_numbers(struct tw_diagnosis *d, struct numbers *n)
@@ -27,25 +36,50 @@ static void free_numbers(struct tw_diagnosis *d, struct numbers *n)
 	for (i = 0; n->of && i < d->rank_count; i++)
 		tw_free(d->allocator, n->of[i],
 			((size_t)d->path->ranks[i].gpu_count + 1) * sizeof(**n->of));
+	for (i = 0; n->to_all && i < d->rank_count; i++)
+		tw_free(d->allocator, n->to_all[i].at,
+			((size_t)d->path->ranks[i].collective_count + 1) * sizeof(int64_t));
+	tw_free(d->allocator, n->to_all, ((size_t)d->rank_count + 1) * sizeof(*n->to_all));
 	tw_free(d->allocator, n->of, ((size_t)d->rank_count + 1) * sizeof(*n->of));
+}
+
+static bool number_rank(struct tw_diagnosis *d, struct numbers *n, uint32_t rank)
+{
+	const struct tw_path_rank *r = &d->path->ranks[rank];
+	struct launches *to_all = &n->to_all[rank];
+	uint32_t k, launch;
+
+	n->of[rank] = tw_alloc_array(d->allocator, (size_t)r->gpu_count + 1, sizeof(**n->of));
+	to_all->at =
+		tw_alloc_array(d->allocator, (size_t)r->collective_count + 1, sizeof(*to_all->at));
+	if (!n->of[rank] || !to_all->at)
+		return false;
+	for (k = 0; k < r->collective_count; k++) {
+		n->of[rank][r->collectives[k].first] = k + 1;
+		launch = r->launch[r->collectives[k].first];
+		if (d->claims[rank].collectives[k].to_all && launch != TW_NO_POINT)
+			to_all->at[to_all->count++] = d->path->points[launch].time_ns;
+	}
+	tw_sort_numbers(to_all->at, to_all->count);
+	return true;
 }
 
 static bool make_numbers(struct tw_diagnosis *d, struct numbers *n)
 {
-	uint32_t i, k;
+	uint32_t i;
 
 	n->of = tw_alloc_array(d->allocator, (size_t)d->rank_count + 1, sizeof(*n->of));
-	for (i = 0; n->of && i < d->rank_count; i++) {
-		const struct tw_path_rank *r = &d->path->ranks[i];
-
-		n->of[i] = tw_alloc_array(d->allocator, (size_t)r->gpu_count + 1, sizeof(**n->of));
-		if (!n->of[i])
-			break;
-		for (k = 0; k < r->collective_count; k++)
-			n->of[i][r->collectives[k].first] = k + 1;
+	n->to_all = tw_alloc_array(d->allocator, (size_t)d->rank_count + 1, sizeof(*n->to_all));
+	if (!n->of || !n->to_all) {
+		d->failed = true;
+		return false;
 	}
-	d->failed |= !n->of || i < d->rank_count;
-	return !d->failed;
+	for (i = 0; i < d->rank_count; i++)
+		if (!number_rank(d, n, i)) {
+			d->failed = true;
+			return false;
+		}
+	return true;
 }
 
 /* The member of a hub by its cause. */
@@ -94,27 +128,23 @@ static bool count_tokens(const struct tw_diagnosis *d, const struct numbers *n, 
 }
 
 /* Computing launched after a dispatch and before the next all-to-all. */
-static uint64_t even_experts(struct tw_diagnosis *d, struct tw_scenario *s, const struct member *m,
-			     double factor)
+static uint64_t even_experts(struct tw_diagnosis *d, struct tw_scenario *s, const struct numbers *n,
+			     const struct member *m, double factor)
 {
 	const struct tw_path *path = d->path;
 	const struct tw_path_rank *r = &path->ranks[m->rank];
 	const struct tw_claims *c = &d->claims[m->rank];
-	int64_t from, to = INT64_MAX;
+	const struct launches *to_all = &n->to_all[m->rank];
 	uint64_t changed = 0;
+	int64_t from, to;
+	size_t next;
 	uint32_t i;
 
 	if (r->launch[m->gpu] == TW_NO_POINT)
 		return 0;
 	from = path->points[r->launch[m->gpu]].time_ns;
-	for (i = 0; i < r->collective_count; i++) {
-		uint32_t g = r->collectives[i].first;
-
-		if (c->collectives[i].to_all && r->launch[g] != TW_NO_POINT &&
-		    path->points[r->launch[g]].time_ns > from &&
-		    path->points[r->launch[g]].time_ns < to)
-			to = path->points[r->launch[g]].time_ns;
-	}
+	next = TW_LOWER_BOUND(at, 0, to_all->count, to_all->at[at] <= from);
+	to = next < to_all->count ? to_all->at[next] : INT64_MAX;
 	for (i = tw_first_launched_after(path, r, from); i < r->launched_count; i++) {
 		uint32_t g = r->launched[i];
 		double ns = (double)(path->points[tw_gpu_end(r, g)].time_ns -
@@ -148,7 +178,7 @@ static void even_out(struct tw_diagnosis *d, struct tw_scenario *s, const struct
 		/* The dispatch: its experts work until the way back. */
 		if (t->out_largest >= TW_LIMIT_TOKENS_UNEVEN_PERCENT / 100.0 * t->out_mean)
 			f->changed += even_experts(
-				d, s, &m,
+				d, s, n, &m,
 				t->out_mean / d->claims[m.rank].collectives[m.number].out);
 	}
 }

@@ -32,8 +32,7 @@ static bool may_be_part(const struct tw_look *look, const struct tw_leaf *leaf,
 			const char *const *parts)
 {
 	return is_one_of(leaf->op, parts) && leaf->shape && !leaf->taken &&
-	       (strcmp(leaf->op, "copy") || (!tw_is_under(look, leaf->node, "aten::contiguous") &&
-					     !tw_is_under(look, leaf->node, "aten::clone")));
+	       (strcmp(leaf->op, "copy") || tw_layout_op(look, leaf->node) == TW_NONE);
 }
 
 static uint32_t length_at(const struct tw_look *look, const struct tw_leaf *at, uint32_t count)

@@ -40,6 +40,19 @@ static bool step_times(const struct tw_diagnosis *d, int64_t *end)
 	return true;
 }
 
+/* Without steps: how much of the window the first launches of kernels took. */
+static bool first_uses_take_long(struct tw_diagnosis *d, struct tw_finding *f)
+{
+	int64_t longest = 0;
+	uint32_t i;
+
+	for (i = 0; i < d->rank_count; i++)
+		longest = d->claims[i].warm_ns > longest ? d->claims[i].warm_ns : longest;
+	tw_evidence(f, "%.3f ms idle while first launches of kernels load their code",
+		    (double)longest / 1e6);
+	return (double)longest * 100 > TW_LIMIT_WARMUP_PERCENT * (double)d->window_ns;
+}
+
 static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 {
 	size_t bytes = ((size_t)d->steps + 1) * sizeof(int64_t);
@@ -47,6 +60,8 @@ static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 	bool found = false;
 	uint32_t i, k;
 
+	if (!d->steps)
+		return first_uses_take_long(d, f);
 	if (d->steps < 3)
 		return false;
 	end = tw_alloc_array(d->allocator, bytes, 1);
@@ -126,17 +141,32 @@ static int64_t longest_edge(const struct tw_diagnosis *d, const struct tw_path_r
 	return r->gpu_count && longest > (end - begin) - longest ? longest : 0;
 }
 
+/* How long the first step has no GPU work yet: the window begins with the first. */
+static int64_t host_only(const struct tw_diagnosis *d, const struct tw_path_rank *r)
+{
+	int64_t begin = r->steps[0].start_ns + r->shift_ns, first = INT64_MAX;
+	uint32_t g;
+
+	for (g = 0; g < r->gpu_count; g++)
+		first = time_of(d, tw_gpu_start(r, g)) < first ? time_of(d, tw_gpu_start(r, g)) :
+								 first;
+	return r->gpu_count && first > begin ? first - begin : 0;
+}
+
 static bool edge_is_idle(struct tw_diagnosis *d, struct tw_finding *f)
 {
-	int64_t worst = 0;
+	int64_t worst = 0, waits, idle;
 	uint32_t i, rank = 0;
+	bool in_step = false;
 
 	for (i = 0; i < d->rank_count; i++) {
 		const struct tw_path_rank *r = &d->path->ranks[i];
-		int64_t idle = r->step_count ? idle_outside(d, r) : longest_edge(d, r);
 
-		if (idle > worst) {
-			worst = idle;
+		idle = r->step_count ? idle_outside(d, r) : longest_edge(d, r);
+		waits = r->step_count ? host_only(d, r) : 0;
+		if (idle > worst || waits > worst) {
+			worst = idle > waits ? idle : waits;
+			in_step = waits > idle;
 			rank = i;
 		}
 	}
@@ -145,6 +175,8 @@ static bool edge_is_idle(struct tw_diagnosis *d, struct tw_finding *f)
 		return false;
 	tw_set_ranks(f, d, &rank, d->rank_count > 1);
 	tw_evidence(f, "%.3f ms idle %s", (double)worst / 1e6,
+		    in_step ? "from the start of the first step to its first GPU work, before the "
+			      "window" :
 		    d->path->ranks[rank].step_count ? "outside all steps" :
 						      "before or after a few events");
 	return true;
@@ -265,8 +297,25 @@ static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
 	return hidden > all / 2 && all;
 }
 
+/* Time of the window in which the GPU of a rank does nothing. */
+static int64_t idle_of(const struct tw_diagnosis *d, const struct tw_path_rank *r)
+{
+	int64_t end = INT64_MIN, idle = 0;
+	uint32_t g;
+
+	for (g = 0; g < r->gpu_count; g++) {
+		int64_t start = time_of(d, tw_gpu_start(r, g));
+
+		idle += end != INT64_MIN && start > end ? start - end : 0;
+		if (time_of(d, tw_gpu_end(r, g)) > end)
+			end = time_of(d, tw_gpu_end(r, g));
+	}
+	return idle;
+}
+
 static bool nothing_gains(struct tw_diagnosis *d, struct tw_finding *f)
 {
+	double idle = 0;
 	size_t i;
 
 	for (i = 0; i < d->findings.count; i++)
@@ -274,6 +323,13 @@ static bool nothing_gains(struct tw_diagnosis *d, struct tw_finding *f)
 			return false;
 	tw_evidence(f, "no remedy that was looked for gains more than %d %% of a step",
 		    TW_LIMIT_FINDING_TOLD_PERCENT);
+	for (i = 0; i < d->rank_count; i++)
+		idle = fmax(idle, (double)idle_of(d, &d->path->ranks[i]));
+	if (idle * 100 > TW_LIMIT_IDLE_UNEXPLAINED_PERCENT * (double)d->window_ns)
+		tw_evidence(f,
+			    "; the GPU is idle for %.1f %% of the window, for reasons "
+			    "without a remedy here",
+			    100 * idle / (double)d->window_ns);
 	return true;
 }
 

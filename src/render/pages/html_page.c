@@ -321,6 +321,7 @@ static size_t add_priority(struct tw_str *out, const char *html)
 		{ "🔴 ", "Critical Priority", "critical" },
 		{ "🟡 ", "High Priority", "high" },
 		{ "🟢 ", "Medium Priority", "medium" },
+		{ "⚪ ", "Low Priority", "low" },
 	};
 	size_t i;
 
