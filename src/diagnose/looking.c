@@ -207,12 +207,15 @@ static void list_frames(struct tw_look *look, struct frames *f)
 	uint64_t i;
 
 	for (i = 0; i < e->count && !look->failed; i++) {
-		const struct frame frame = { e->start_ns[i], e->start_ns[i] + e->dur_ns[i],
-					     (uint32_t)i, e->track[i] };
+		struct frame frame;
 
-		if (e->phase[i] == 'X' && tw_class(look->trace, i) == TRAWL_CLASS_PYTHON &&
-		    launches(look, e->track[i]))
-			look->failed |= !TW_LIST_ADD(&f->list, &frame, look->scratch);
+		/* Slices alone have a usable time. */
+		if (e->phase[i] != 'X' || tw_class(look->trace, i) != TRAWL_CLASS_PYTHON ||
+		    !launches(look, e->track[i]))
+			continue;
+		frame = (struct frame){ e->start_ns[i], e->start_ns[i] + e->dur_ns[i], (uint32_t)i,
+					e->track[i] };
+		look->failed |= !TW_LIST_ADD(&f->list, &frame, look->scratch);
 	}
 	if (f->list.count)
 		qsort(f->list.at, f->list.count, sizeof(*f->list.at), by_nesting);
