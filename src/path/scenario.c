@@ -42,7 +42,8 @@ static struct tw_scenario_edit *edit_of(const struct tw_scenario *s, uint32_t ca
 {
 	uint32_t at = tw_ids_get(&s->by_cause, cause);
 
-	return at == TW_IDS_NONE ? NULL : &s->edits.at[at];
+	/* Of a change that memory ran out for there is a number alone. */
+	return at == TW_IDS_NONE || at >= s->edits.count ? NULL : &s->edits.at[at];
 }
 
 int64_t tw_scenario_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause)

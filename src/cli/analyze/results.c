@@ -109,7 +109,7 @@ static const struct trawl_column analysis_columns[] = {
 	TW_TEXT("view", 16, "selected part; missing: all"),
 	TW_TEXT("platform", 16, "GPU of the roofline peaks"),
 	TW_TEXT("platform by", 16, "option: --platform; device: from its name or properties",
-		.values = "option|device name"),
+		.values = "option|device"),
 	TW_TEXT("device", 24, "device name in the trace"),
 	TW_MEAN_MS("total", 10, "total time", .values = ">=0"),
 	TW_PERCENT_1("computation", 8, "share of compute time", .values = "0..100"),
