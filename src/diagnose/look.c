@@ -748,7 +748,8 @@ void tw_look_prepare(struct tw_look *look)
 	if (!look->failed)
 		look->layout_op = tw_outermost_of(
 			look, (const char *const[]){ "aten::contiguous", "aten::clone", NULL });
-	find_range_kinds(look);
+	if (!look->failed)
+		find_range_kinds(look);
 	if (!look->failed)
 		tw_ranges_of_kind(look, TW_HOST_OPTIMIZER_STEP, &look->optimizer);
 }
