@@ -326,7 +326,6 @@ class Ranks(Case):
         # The first collective, in which most is waited, says when recording began: no straggler costs a step that.
         share = 100 * sum(waited) / sum(int(wait) for _, wait in rows)
         self.assertIn(f"of communication time, {share:.0f} % of it for rank 7", words)
-        self.assertIn("Ranks wait once, in the first collective of the recording", words)
         self.assertLess(done.out.index("no straggler"), done.out.index("GPU time over"))
         for rank in (1, 3):
             self.assertRegex(words, rf"rank {rank} exposed communication [\d.]+ ms, [\d.]+ ms above "
