@@ -643,8 +643,7 @@ static void index_nodes(struct tw_look *look)
 		look->first_node[t + 1] += look->first_node[t];
 }
 
-/* By track, then start; of those that begin together the longest comes first. */
-static int by_span(const void *a, const void *b)
+int tw_frame_order(const void *a, const void *b)
 {
 	const struct tw_frame *x = a, *y = b;
 
@@ -674,7 +673,7 @@ static struct tw_frame *list_frames(struct tw_look *look, size_t *count)
 								e->start_ns[i] + e->dur_ns[i],
 								(uint32_t)i, e->track[i] };
 	if (frames)
-		qsort(frames, n, sizeof(*frames), by_span);
+		qsort(frames, n, sizeof(*frames), tw_frame_order);
 	return frames;
 }
 

@@ -51,11 +51,14 @@ struct tw_range {
 	uint32_t inner; /* the first range of the kind inside it that is called otherwise; TW_NONE */
 };
 
-/* A python function of a thread that launches. */
+/* An event of the host. */
 struct tw_frame {
 	int64_t start_ns, end_ns;
 	uint32_t event, track;
 };
+
+/* For qsort(): by track, then start; of those that begin together the longest comes first. */
+int tw_frame_order(const void *a, const void *b);
 
 /* Ranges in order of track, then start, the longest first; those inside others of the list left out. */
 struct tw_ranges {

@@ -213,26 +213,8 @@ static bool is_silent(const struct pause *p)
 
 /* ---- the event that a thread was in then, or came to */
 
-struct event {
-	int64_t start_ns, end_ns;
-	uint32_t event, track;
-};
-
-static int by_nesting(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
-}
-
 struct around {
-	TW_LIST(struct event) list;
+	TW_LIST(struct tw_frame) list;
 	TW_LIST(uint32_t) open; /* a stack of them */
 };
 
@@ -243,14 +225,15 @@ static void list_events(struct pauses *s, struct around *around)
 	uint64_t i;
 
 	for (i = 0; i < e->count && !s->look->failed; i++) {
-		const struct event event = { e->start_ns[i], e->start_ns[i] + e->dur_ns[i],
-					     (uint32_t)i, e->track[i] };
+		const struct tw_frame event = { e->start_ns[i], e->start_ns[i] + e->dur_ns[i],
+						(uint32_t)i, e->track[i] };
 
 		if (e->phase[i] == 'X' && pause_before(s, e->track[i], INT64_MAX))
 			s->look->failed |= !TW_LIST_ADD(&around->list, &event, s->look->scratch);
 	}
 	if (around->list.count)
-		qsort(around->list.at, around->list.count, sizeof(*around->list.at), by_nesting);
+		qsort(around->list.at, around->list.count, sizeof(*around->list.at),
+		      tw_frame_order);
 }
 
 /* Pauses and events are both in order: those that are open hold what follows. */
@@ -271,7 +254,7 @@ static void find_places(struct pauses *s)
 		     i++)
 			s->look->failed |= !TW_LIST_ADD(&a.open, &i, s->look->scratch);
 		for (; a.open.count; a.open.count--) {
-			const struct event *top = &a.list.at[a.open.at[a.open.count - 1]];
+			const struct tw_frame *top = &a.list.at[a.open.at[a.open.count - 1]];
 
 			if (top->track == p->track && top->end_ns >= p->silent_to_ns)
 				break;
