@@ -194,7 +194,7 @@ static void look_at_small(struct tw_look *look)
 		if (!is_small(&c[i]))
 			begin = i + 1;
 	}
-	if (begin < count)
+	if (begin < count && !look->failed)
 		end_row(look, begin, count);
 }
 
