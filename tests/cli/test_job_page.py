@@ -116,7 +116,7 @@ class JobPage(Case):
         self.assertEqual([r[3] for r in verdict["rows"]], page.answer[:len(verdict["rows"])])
         first = read_csv(self.out / "findings.csv")[0]
         finding, ranks, share, text = verdict["rows"][0]
-        self.assertEqual((finding, ranks, share), ("limit", first["rank"], float(first["gain_percent"])))
+        self.assertEqual((finding, ranks, share), ("limits", first["rank"], float(first["gain_percent"])))
         self.assertIn(f"{first['title']} (rank {first['rank']}): its remedy gains", text)
         self.assertIn(f"({float(first['gain_ms']):.3f} ms of 3.050 ms)", text)
         self.assertEqual([r[0] for r in verdict["rows"]][1:3], ["straggler", "reason"])

@@ -135,16 +135,18 @@ static int analyse_limiting_rank(struct analyze_command *c, const struct trawl_j
 /* Findings, and what the ranks did, of all of them. */
 static int diagnose_job(struct analyze_command *c, struct trawl_job *job)
 {
-	const struct trawl_job_report_options o = { .align = TRAWL_ALIGN_AUTO,
-						    .collectives = true,
-						    .threads = c->ranks.common->threads };
+	struct trawl_job_report_options o = { .align = TRAWL_ALIGN_AUTO,
+					      .collectives = true,
+					      .threads = c->ranks.common->threads };
 	struct trawl_diagnosis *diagnosis = NULL;
 	struct trawl_job_report *report = NULL;
 	struct trawl_error err;
 	int status;
 
-	if (trawl_diagnose_job(&diagnosis, job, o.threads, &err) ||
-	    trawl_job_report_new(&report, job, &o, &err))
+	status = trawl_diagnose_job(&diagnosis, job, o.threads, &err);
+	/* So that both conclude the same. */
+	o.diagnosis = diagnosis;
+	if (status || trawl_job_report_new(&report, job, &o, &err))
 		status = cli_fail(&err);
 	else
 		status = analyse_limiting_rank(c, job, diagnosis, report);

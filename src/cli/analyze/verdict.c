@@ -11,16 +11,16 @@ enum { FINDING, RANKS, SHARE, TEXT, COLUMNS };
 
 /* Those behind the first row as table verdict of a job has them. */
 static const struct trawl_column columns[COLUMNS] = {
-	[FINDING] =
-		TW_TEXT("finding", 14,
-			"limit: the largest gain; no limit: nothing worth changing; unknown: no "
-			"finding. Of a job also straggler, reason, passed on (propagated wait), no "
-			"straggler, waiting or transfers, imbalance, clocks, as in collectives",
-			.values = "!limit|no limit|unknown|straggler|reason|passed on|no straggler|"
-				  "waiting|transfers|imbalance|clocks"),
+	[FINDING] = TW_TEXT(
+		"finding", 14,
+		"limits: the largest gain; no limit: nothing worth changing; unknown: no "
+		"finding. Of a job also straggler, reason, passed on (propagated wait), no "
+		"straggler, waiting or transfers, imbalance, clocks, as in collectives",
+		.values = "!limits|no limit|unknown|straggler|reason|passed on|no straggler|"
+			  "waiting|transfers|imbalance|clocks"),
 	[RANKS] = TW_TEXT("ranks", 10, "ranks concerned; missing: all"),
 	[SHARE] = TW_PERCENT_1("share (%)", 8,
-			       "limit: gain / step, or / window; else as in collectives",
+			       "limits: gain / step, or / window; else as in collectives",
 			       .values = ">=0"),
 	[TEXT] = TW_TEXT("text", 100, "finding as text", .values = "!"),
 };
@@ -75,7 +75,7 @@ static void add_limit(struct trawl_table *table, const struct trawl_diagnosis *d
 		tw_str_addf(text, "%s: %s", text_of(findings, nothing, TW_COL_FINDING_TITLE),
 			    text_of(findings, nothing, TW_COL_EVIDENCE));
 	} else if (tw_table_cell(findings, 0, TW_COL_GAIN_PERCENT).state == TRAWL_CELL_VALUE) {
-		tw_table_set_str(table, row, FINDING, "limit");
+		tw_table_set_str(table, row, FINDING, "limits");
 		tw_table_set_str(table, row, RANKS, text_of(findings, 0, TW_COL_FINDING_RANK));
 		tw_table_set_real(table, row, SHARE,
 				  tw_table_cell(findings, 0, TW_COL_GAIN_PERCENT).real);
@@ -102,8 +102,12 @@ struct trawl_table *cli_analysis_verdict(const struct trawl_diagnosis *diagnosis
 	tw_str_init(&text, trawl_allocator_default());
 	add_limit(table, diagnosis, &text);
 	for (row = 0; row < rows; row++) {
-		size_t to = tw_table_add_row(table);
+		size_t to;
 
+		/* The first row says it. */
+		if (!strcmp(text_of(of_job, row, columns[FINDING].header), "limits"))
+			continue;
+		to = tw_table_add_row(table);
 		for (i = 0; i < COLUMNS; i++)
 			tw_table_copy_cell(table, to, i, of_job, row,
 					   trawl_table_find_column(of_job, columns[i].header));
