@@ -43,8 +43,11 @@ TRAWL_API const struct trawl_table *trawl_diagnosis_findings(
 TRAWL_API int64_t trawl_diagnosis_window_ns(const struct trawl_diagnosis *diagnosis);
 TRAWL_API double trawl_diagnosis_step_ns(const struct trawl_diagnosis *diagnosis);
 
-/* Whether any launch is recorded: without one the findings say nothing of what ranks cost. */
-TRAWL_API bool trawl_diagnosis_has_launches(const struct trawl_diagnosis *diagnosis);
+/*
+ * Whether it can say that ranks wait for each other: GPU work has recorded launches, and no rank of a
+ * collective's group is missing.
+ */
+TRAWL_API bool trawl_diagnosis_knows_waits(const struct trawl_diagnosis *diagnosis);
 
 /* The rank that limits the job: that which the largest finding names, else that which computes longest. */
 TRAWL_API int64_t trawl_diagnosis_limiting_rank(const struct trawl_diagnosis *diagnosis);

@@ -100,14 +100,14 @@ double trawl_diagnosis_step_ns(const struct trawl_diagnosis *diagnosis)
 	return diagnosis->d.step_ns;
 }
 
-bool trawl_diagnosis_has_launches(const struct trawl_diagnosis *diagnosis)
+bool trawl_diagnosis_knows_waits(const struct trawl_diagnosis *diagnosis)
 {
 	const struct tw_diagnosis *d = &diagnosis->d;
 	uint32_t i;
 
 	for (i = 0; i < d->rank_count && !d->path->ranks[i].launched_count; i++)
 		;
-	return i < d->rank_count;
+	return i < d->rank_count && !d->path->notes.incomplete;
 }
 
 int64_t trawl_diagnosis_limiting_rank(const struct trawl_diagnosis *diagnosis)

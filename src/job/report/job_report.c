@@ -91,7 +91,7 @@ int trawl_job_report_new(struct trawl_job_report **out, const struct trawl_job *
 		findings = trawl_diagnosis_findings(options.diagnosis);
 		wanted.of_step = !isnan(trawl_diagnosis_step_ns(options.diagnosis));
 		/* Otherwise the verdict is by waits. */
-		if (trawl_diagnosis_has_launches(options.diagnosis))
+		if (trawl_diagnosis_knows_waits(options.diagnosis))
 			wanted.findings = findings;
 	}
 	status = tw_job_tables_make(report, job, options.align, &wanted, options.threads,
