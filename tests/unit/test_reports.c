@@ -514,6 +514,20 @@ static void hardware_and_packages(void **state)
 	free(text);
 }
 
+/* Of what is worth it and has an efficiency: not of small ones, nor where that is not known. */
+static void questions_of_bottlenecks(void **state)
+{
+	size_t len;
+	char *text = scratch_read(scratch_path(&scratch, "standalone_analysis_rough.md"), &len);
+
+	assert_non_null(text);
+	assert_has(text, "- B1 `aten::mm`: why does it reach 10% of peak?");
+	assert_has(text, "`aten::hidden`: why does it reach 10% of peak?");
+	assert_lacks(text, "`aten::small`: why");
+	assert_lacks(text, "`aten::unknown`: why");
+	free(text);
+}
+
 /* ---- attention */
 
 static void attention_says(const char *metrics, const char *want)
@@ -783,6 +797,7 @@ int main(void)
 		cmocka_unit_test(nothing_to_recommend),
 		cmocka_unit_test(pasted_findings),
 		cmocka_unit_test(hardware_and_packages),
+		cmocka_unit_test(questions_of_bottlenecks),
 	};
 	const struct CMUnitTest alone[] = {
 		cmocka_unit_test(flash_attention),
