@@ -989,6 +989,39 @@ static bool is_answered(const struct tw_changes *c, const char *words)
 	return found;
 }
 
+/* Three ranks that compute longer are named, the first those that do most; a fourth is counted. */
+static void three_ranks_are_named(void **state)
+{
+	int64_t first[12], second[12];
+	struct tw_samples s;
+	struct tw_changes c;
+	int64_t odd;
+	size_t i;
+
+	for (odd = 3; odd <= 4; odd++) {
+		for (i = 0; i < 12; i++) {
+			first[i] = 1000000;
+			second[i] = 1000000 + (int64_t)(i % 3) * 1000 +
+				    ((int64_t)i < odd ? 600000 - (int64_t)i * 50000 : 0);
+		}
+		init(&s);
+		add_computing(&s, 0, -1, first, 12);
+		add_computing(&s, 1, -1, second, 12);
+		for (i = 0; i < 12; i++) {
+			add_total(&s, 0, -1, (int64_t)i, 2000000);
+			add_total(&s, 1, -1, (int64_t)i, 2600000);
+		}
+		changes_of(&s, &c);
+		assert_int_equal(c.ranks.odd, odd);
+		assert_true(is_answered(&c, "Rank 0 computes"));
+		assert_true(is_answered(&c, ", rank 1 computes"));
+		assert_true(is_answered(&c, ", rank 2 computes"));
+		assert_false(is_answered(&c, "rank 3 computes"));
+		assert_int_equal(is_answered(&c, " and 1 more"), odd == 4);
+		release(&s, &c);
+	}
+}
+
 static void one_per_cent_more_calls_are_the_same_work(void **state)
 {
 	struct tw_samples s;
@@ -1371,6 +1404,7 @@ int main(void)
 		cmocka_unit_test(one_kernel_tells_no_steps),
 		cmocka_unit_test(damaged_ranks_do_not_count),
 		cmocka_unit_test(one_rank_that_computes_longer),
+		cmocka_unit_test(three_ranks_are_named),
 		cmocka_unit_test(five_spreads_away),
 		cmocka_unit_test(ranks_of_a_pipeline),
 		cmocka_unit_test(what_is_not_odd),
