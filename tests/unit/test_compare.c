@@ -1130,8 +1130,8 @@ static void the_split_is_of_common_ranks(void **state)
 		}
 		if (rank) {
 			add_total(&s, 1, -1, rank, 2000);
-			add(&s, 1, -1, rank, TW_TIMELINE_PART, "micro_idle_time", 100);
-			add(&s, 1, -1, rank, TW_TIMELINE_PART, "macro_idle_time", 500);
+			add(&s, 1, -1, rank, TW_TIMELINE_PART, "micro_idle_time", 1);
+			add(&s, 1, -1, rank, TW_TIMELINE_PART, "macro_idle_time", 599);
 		}
 	}
 	changes_of(&s, &c);
