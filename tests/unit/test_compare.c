@@ -843,6 +843,23 @@ static void cells_that_are_no_times_do_not_count(void **state)
 	free_typed();
 }
 
+/* Ranges that are operators are among the operators already. */
+static void ranges_of_operators_do_not_count(void **state)
+{
+	struct tw_sample_place place = { 0, -1, -1, "", 0 };
+	struct tw_samples s;
+
+	init(&s);
+	assert_true(tw_samples_add_sheet(&s, &place, TW_RANGE,
+					 typed("range,domain,kind,GPU time (ms),instances\n"
+					       "aten::mm,d,operation,1,3\nlayer,d,range,2,3\n"),
+					 NULL));
+	assert_int_equal(s.count, 1);
+	assert_int_equal(s.items[0].ns, 2000000);
+	tw_samples_release(&s);
+	free_typed();
+}
+
 static void the_longest_time_counts(void **state)
 {
 	assert_int_equal(tw_compared_ns(9e9, 1e6), TW_LONGEST_COMPARED_NS);
@@ -1409,6 +1426,7 @@ int main(void)
 		cmocka_unit_test(ranks_of_a_pipeline),
 		cmocka_unit_test(what_is_not_odd),
 		cmocka_unit_test(cells_that_are_no_times_do_not_count),
+		cmocka_unit_test(ranges_of_operators_do_not_count),
 		cmocka_unit_test(the_longest_time_counts),
 		cmocka_unit_test(both_letters_for_micro_are_read),
 		cmocka_unit_test(the_gate_has_its_edges),
