@@ -1,13 +1,15 @@
 """Findings of what no profiler should write, or few do: no crash, nothing undefined, gains that are shares of the run."""
+import csv
 import math
 import pathlib
 import random
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from made_runs import MS, US, Findings, Rank, meet, steps
-from support import FULL
+from made_runs import DUMP, MS, US, Findings, Rank, meet, steps
+from support import FULL, ROOT, SLOWER, environment
 
 
 def training(**more):
@@ -147,6 +149,22 @@ class Odd(Findings):
                 with r.op("aten::contiguous", [[8]]):
                     r.launch("copy", 100 * US)
         self.sane(r)
+
+    def test_exports_of_nsight_systems(self):
+        """One process of several, with and without ranges: the table is there, and its shares are shares."""
+        for schema in ("2021", "2022", "2024", "2026"):
+            for more in (["--ops"], ["--trainer", "steps"], ["--trainer", "bare"]):
+                with self.subTest(schema=schema, more=more):
+                    path = self.tmp / f"{schema}{len(more)}{more[-1]}.sqlite"
+                    subprocess.run([sys.executable, ROOT / "tests/gen/nsys_export.py", "-o", path, "--schema", schema,
+                                    "--ranks", "2", *more], check=True, capture_output=True)
+                    done = subprocess.run([DUMP, path], capture_output=True, text=True, timeout=60 * SLOWER,
+                                          env=environment())
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    rows = list(csv.DictReader(done.stdout.splitlines()))
+                    self.assertTrue(rows)
+                    for row in rows:
+                        self.assertLessEqual(float(row["gain_percent"] or 0), 100)
 
     def test_cut_and_shaken(self):
         for seed in range(200 if FULL else 20):
