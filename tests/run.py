@@ -38,7 +38,7 @@ DEFAULT_BUILDS = ("release", "clang", "asan", "clang-asan", "tsan", "fuzz")
 GROUPS = ("cli", "golden", "property", "reference")
 # Python modules that run again on instrumented and other builds, in the long run.
 AGAIN = {
-    "asan": ("cli/test_cases_kineto", "cli/test_odd_inputs", "cli/test_options",
+    "asan": ("cli/test_cases_kineto", "cli/test_findings_odd", "cli/test_odd_inputs", "cli/test_options",
              "cli/test_bad_input", "cli/test_same_bytes", "property/test_oracle",
              "property/test_truth", "property/test_unified"),
     "tsan": ("cli/test_cases_kineto", "cli/test_odd_inputs", "cli/test_same_bytes",

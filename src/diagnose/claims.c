@@ -31,7 +31,7 @@ void tw_claim_duration(struct tw_look *look, enum tw_finding_kind kind, uint32_t
 	tw_claim_change(look, kind,
 			&(struct tw_remedy_part){ .kind = TW_REMEDY_DURATION,
 						  .gpu = gpu,
-						  .ns = (int64_t)(ns + 0.5) });
+						  .ns = tw_whole_ns(ns) });
 }
 
 void tw_claim_scale(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, double factor)

@@ -161,6 +161,48 @@ static bool has_inferred(const struct tw_path *path)
 	return false;
 }
 
+/* The last end of GPU work by the step that launched it, INT64_MIN: it launched none. */
+static void find_ends(const struct tw_diagnosis *d, int64_t *end)
+{
+	uint32_t i, g;
+
+	for (i = 0; i < d->steps; i++)
+		end[i] = INT64_MIN;
+	for (i = 0; i < d->rank_count; i++) {
+		const struct tw_path_rank *r = &d->path->ranks[i];
+
+		for (g = 0; g < r->gpu_count; g++)
+			if (r->step[g] >= 0 && d->times[tw_gpu_end(r, g)] > end[r->step[g]])
+				end[r->step[g]] = d->times[tw_gpu_end(r, g)];
+	}
+}
+
+/*
+ * Whether the first step ends first and the last one last.  Else what lies between their ends is not
+ * the time of those after the first, and gains are of the window.
+ */
+static bool steps_follow(struct tw_diagnosis *d)
+{
+	size_t bytes = ((size_t)d->steps + 1) * sizeof(int64_t);
+	int64_t *end = tw_alloc_array(d->allocator, bytes, 1);
+	uint32_t i, first = UINT32_MAX, last = 0;
+	bool follow = true;
+
+	d->failed |= !end;
+	if (!end)
+		return false;
+	find_ends(d, end);
+	for (i = 0; i < d->steps; i++)
+		if (end[i] != INT64_MIN) {
+			first = first == UINT32_MAX ? i : first;
+			last = i;
+		}
+	for (i = 0; i < d->steps; i++)
+		follow &= end[i] == INT64_MIN || (end[first] <= end[i] && end[i] <= end[last]);
+	tw_free(d->allocator, end, bytes);
+	return follow;
+}
+
 static void measure(struct tw_diagnosis *d)
 {
 	uint32_t i;
@@ -171,11 +213,11 @@ static void measure(struct tw_diagnosis *d)
 	d->failed |= !d->times;
 	if (!d->times)
 		return;
-	d->window_ns = tw_window_ns(d->path, d->times);
-	d->step_ns = tw_step_ns(d->path, d->times);
 	for (i = 0; i < d->rank_count; i++)
 		if (d->path->ranks[i].step_count > d->steps)
 			d->steps = d->path->ranks[i].step_count;
+	d->window_ns = tw_window_ns(d->path, d->times);
+	d->step_ns = steps_follow(d) ? tw_step_ns(d->path, d->times) : NAN;
 }
 
 int tw_diagnose(struct tw_diagnosis *d, struct tw_path *path, struct tw_claims *claims,

@@ -7,6 +7,7 @@
 #include "base/median.h"
 #include "base/search.h"
 #include "path/critical.h"
+#include "text/utf8.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -31,22 +32,39 @@ void tw_evidence(struct tw_finding *f, const char *format, ...)
 	va_end(args);
 }
 
-/* A place, unless three are there already. */
+/* Whether it is one of the places, and how many there are. */
+static bool has_place(const char *where, const char *place, unsigned *count)
+{
+	size_t len = strlen(place);
+	const char *at = where, *end;
+
+	for (*count = 0; *at; at = *end ? end + 2 : end) {
+		end = strstr(at, "; ");
+		end = end ? end : at + strlen(at);
+		if ((size_t)(end - at) == len && !memcmp(at, place, len))
+			return true;
+		++*count;
+	}
+	return false;
+}
+
+/* A place, unless three are there already; no place ends in it, and no character is cut. */
 void tw_add_place(struct tw_finding *f, const char *format, ...)
 {
-	char *at = f->where, place[200];
+	enum { MOST = 3 };
+	char text[1000], place[190], *at;
+	size_t len = strlen(f->where);
+	unsigned count;
 	va_list args;
-	unsigned n = 0;
-	size_t len;
 
-	for (; (at = strchr(at, ';')); at++)
-		n++;
 	va_start(args, format);
-	vsnprintf(place, sizeof(place), format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	if (n >= 2 || strstr(f->where, place))
+	for (at = text; (at = strchr(at, ';'));)
+		*at = ',';
+	tw_cut_into(place, sizeof(place), text, strlen(text));
+	if (!*place || has_place(f->where, place, &count) || count >= MOST)
 		return;
-	len = strlen(f->where);
 	snprintf(f->where + len, sizeof(f->where) - len, "%s%s", len ? "; " : "", place);
 }
 
@@ -65,42 +83,33 @@ void tw_set_ranks(struct tw_finding *f, const struct tw_diagnosis *d, const uint
 	}
 }
 
-/* A text of a place, in which no place ends. */
-static void copy_place(char *out, size_t size, const struct tw_pool *texts, uint32_t text)
+static void copy_text(char *out, size_t size, const struct tw_pool *texts, uint32_t text)
 {
-	size_t i;
+	size_t len;
+	const char *from = tw_pool_text(texts, text, &len);
 
-	snprintf(out, size, "%s", tw_pool_text(texts, text, NULL));
-	for (i = 0; out[i]; i++)
-		if (out[i] == ';')
-			out[i] = ',';
+	tw_cut_into(out, size, from, len);
 }
 
 static void add_spot(struct tw_finding *f, const struct tw_pool *texts, const struct tw_spot *s,
 		     bool first)
 {
-	char text[200];
+	const uint32_t place[] = { s->operation, s->call, s->site };
+	size_t i;
 
 	if (s->step >= 0)
 		tw_add_place(f, "step %lld", (long long)s->step);
-	if (s->operation) {
-		copy_place(text, sizeof(text), texts, s->operation);
-		tw_add_place(f, "%s", text);
-		if (first)
-			snprintf(f->operation, sizeof(f->operation), "%s", text);
-	}
-	if (s->call) {
-		copy_place(text, sizeof(text), texts, s->call);
-		tw_add_place(f, "%s", text);
-	}
-	if (s->site) {
-		copy_place(text, sizeof(text), texts, s->site);
-		tw_add_place(f, "%s", text);
-		if (first)
-			snprintf(f->site, sizeof(f->site), "%s", text);
-	}
-	if (s->module && first)
-		copy_place(f->module, sizeof(f->module), texts, s->module);
+	for (i = 0; i < sizeof(place) / sizeof(place[0]); i++)
+		if (place[i])
+			tw_add_place(f, "%s", tw_pool_text(texts, place[i], NULL));
+	if (!first)
+		return;
+	if (s->operation)
+		copy_text(f->operation, sizeof(f->operation), texts, s->operation);
+	if (s->site)
+		copy_text(f->site, sizeof(f->site), texts, s->site);
+	if (s->module)
+		copy_text(f->module, sizeof(f->module), texts, s->module);
 }
 
 /* The places of a kind in a rank, the most telling first. */
@@ -217,7 +226,7 @@ void tw_add_heaviest(struct tw_finding *f, const struct tw_diagnosis *d, uint32_
 			best = sums[i] > sums[best] ? i : best;
 		if (sums[best] <= 0)
 			break;
-		tw_add_place(f, "%.150s", tw_pool_text(&r->texts, best, NULL));
+		tw_add_place(f, "%s", tw_pool_text(&r->texts, best, NULL));
 		sums[best] = 0;
 	}
 	tw_free(d->allocator, sums, bytes);
@@ -265,7 +274,6 @@ bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 
 /* ---- gains */
 
-/* A last step that ends before the first one has no length to compare with. */
 static bool has_steps(const struct tw_diagnosis *d)
 {
 	return d->step_ns > 0;
@@ -281,7 +289,7 @@ static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, c
 		gain->ns = window / (d->steps ? d->steps : 1);
 		gain->percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
 	} else {
-		gain->ns = d->step_ns - step;
+		gain->ns = d->step_ns - fmax(0, step);
 		gain->percent = 100 * gain->ns / d->step_ns;
 	}
 	gain->inferred_percent =

@@ -31,7 +31,7 @@ void tw_claim_fusion(struct tw_look *look, enum tw_finding_kind kind, struct tw_
 			      start - before < TW_LIMIT_FUSED_TOGETHER_US * 1000 ? before : start,
 			      tw_look_end(look, first[i].node), 0);
 	}
-	tw_claim_chain_spot(look, kind, first, count, gpu_ns - (int64_t)ns);
+	tw_claim_chain_spot(look, kind, first, count, gpu_ns - tw_whole_ns(ns));
 }
 
 /* Nodes of the backward graph for the operators of a part, each once. */

@@ -64,8 +64,13 @@ static struct tw_scenario_edit *make_edit(struct tw_scenario *s, uint32_t point,
 	if (found)
 		return found;
 	touch(s, point);
-	if (!tw_ids_put(&s->by_cause, cause, (uint32_t)s->edits.count, s->allocator) ||
-	    !TW_LIST_ADD(&s->edits, &edit, s->allocator)) {
+	if (!TW_LIST_ADD(&s->edits, &edit, s->allocator)) {
+		s->failed = true;
+		return NULL;
+	}
+	/* No number is kept of an edit that is not there. */
+	if (!tw_ids_put(&s->by_cause, cause, (uint32_t)s->edits.count - 1, s->allocator)) {
+		s->edits.count--;
 		s->failed = true;
 		return NULL;
 	}

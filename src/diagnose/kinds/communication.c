@@ -118,7 +118,7 @@ static void claim_transfer(struct tw_look *look, enum tw_finding_kind kind, uint
 			&(struct tw_remedy_part){ .kind = TW_REMEDY_BANDWIDTH,
 						  .gpu = gpu,
 						  .factor = link_ns,
-						  .ns = (int64_t)(ns + 0.5) });
+						  .ns = tw_whole_ns(ns) });
 	tw_claim_collective(look, kind, gpu);
 }
 
@@ -345,10 +345,13 @@ static uint32_t backward_before(const struct gradients *s, int64_t time_ns)
  */
 static bool find_run(const struct gradients *s, double elements, size_t *from, uint32_t *last)
 {
-	const struct accumulated *list = s->accumulated.at + s->accumulated_first;
+	const struct accumulated *list = s->accumulated.at;
 	size_t i, end = *from;
 	double sum = 0;
 
+	if (!list)
+		return false;
+	list += s->accumulated_first;
 	for (i = *from; i < s->step_accumulated && elements > 0; i++) {
 		while (end < s->step_accumulated && sum < elements)
 			sum += list[end++].elements;
@@ -463,7 +466,7 @@ static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 		tw_scenario_duration(s, r, g, link_ns);
 		f->changed++;
 		if (c->collectives[i].name)
-			tw_add_place(f, "%.100s",
+			tw_add_place(f, "%s",
 				     tw_pool_text(&c->texts, c->collectives[i].name, NULL));
 	}
 	f->how = "bound";

@@ -79,7 +79,7 @@ static bool set_graph_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struct
 			ns += gap.ns;
 			if (!f->changed++)
 				tw_add_place(
-					f, "%.100s",
+					f, "%s",
 					tw_pool_text(
 						&r->texts,
 						r->labels[path->points[r->launch[g]].label].name,

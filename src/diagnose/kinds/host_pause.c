@@ -225,11 +225,12 @@ static void list_events(struct pauses *s, struct around *around)
 	uint64_t i;
 
 	for (i = 0; i < e->count && !s->look->failed; i++) {
-		const struct tw_frame event = { e->start_ns[i], e->start_ns[i] + e->dur_ns[i],
-						(uint32_t)i, e->track[i] };
+		struct tw_frame event = { e->start_ns[i], 0, (uint32_t)i, e->track[i] };
 
-		if (e->phase[i] == 'X' && pause_before(s, e->track[i], INT64_MAX))
-			s->look->failed |= !TW_LIST_ADD(&around->list, &event, s->look->scratch);
+		if (e->phase[i] != 'X' || !pause_before(s, e->track[i], INT64_MAX))
+			continue;
+		event.end_ns = event.start_ns + e->dur_ns[i];
+		s->look->failed |= !TW_LIST_ADD(&around->list, &event, s->look->scratch);
 	}
 	if (around->list.count)
 		qsort(around->list.at, around->list.count, sizeof(*around->list.at),

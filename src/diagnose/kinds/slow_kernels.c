@@ -22,7 +22,7 @@ static void claim(struct tw_look *look, enum tw_finding_kind kind, struct tw_lea
 		tw_claim_scale(look, kind, look->leaf_gpu[leaf->first + i],
 			       ns / (double)leaf->gpu_ns);
 	tw_claim_spot(look, kind, look->d->host.event[leaf->node],
-		      look->d->host.event[leaf->work_node], leaf->gpu_ns - (int64_t)ns);
+		      look->d->host.event[leaf->work_node], leaf->gpu_ns - tw_whole_ns(ns));
 }
 
 /* Computes: copies have findings of their own. */

@@ -384,7 +384,7 @@ static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 			    (double)order[1].ns / 1e6);
 		tw_add_place(f, "rank %lld", (long long)r->rank);
 		if (*slow_function(d, order[0].rank, order[1].rank))
-			tw_add_place(f, "%.150s", slow_function(d, order[0].rank, order[1].rank));
+			tw_add_place(f, "%s", slow_function(d, order[0].rank, order[1].rank));
 		tw_places_of(f, d, order[0].rank, TW_KIND_data_loading);
 		found = f->changed;
 	}
