@@ -87,7 +87,6 @@ int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window,
 int64_t tw_computing_ns(const struct tw_diagnosis *d, uint32_t rank);
 uint32_t tw_first_launched_after(const struct tw_path *path, const struct tw_path_rank *r,
 				 int64_t time_ns);
-int64_t tw_first_host_time(const struct tw_path *path, const struct tw_path_rank *r);
 /* The median delay of a code where it binds at GPU work, 1 us where it never does. */
 int64_t tw_usual_delay(const struct tw_path *path, const struct tw_path_rank *r,
 		       enum tw_cause code);

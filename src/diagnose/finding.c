@@ -149,17 +149,6 @@ uint32_t tw_first_launched_after(const struct tw_path *path, const struct tw_pat
 						time_ns);
 }
 
-int64_t tw_first_host_time(const struct tw_path *path, const struct tw_path_rank *r)
-{
-	int64_t first = INT64_MAX;
-	uint32_t t;
-
-	for (t = 0; t < r->thread_count; t++)
-		if (path->points[r->threads[t].first].time_ns < first)
-			first = path->points[r->threads[t].first].time_ns;
-	return first;
-}
-
 /* The median delay of a code where it binds at GPU work, 1 us where it never does. */
 int64_t tw_usual_delay(const struct tw_path *path, const struct tw_path_rank *r, enum tw_cause code)
 {

@@ -45,9 +45,3 @@ int tw_path_ops_init(struct tw_path_ops *ops, const struct tw_path *path,
 	}
 	return ops->texts.failed || ops->groups.failed ? TRAWL_ENOMEM : 0;
 }
-
-void tw_path_ops_release(struct tw_path_ops *ops)
-{
-	tw_groups_release(&ops->groups);
-	tw_pool_release(&ops->texts);
-}

@@ -20,7 +20,6 @@ struct tw_path_op {
 
 int tw_path_ops_init(struct tw_path_ops *ops, const struct tw_path *path,
 		     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
-void tw_path_ops_release(struct tw_path_ops *ops);
 
 static inline uint32_t tw_path_op_of(const struct tw_path_ops *ops, uint32_t point)
 {

@@ -116,9 +116,6 @@ static void write_operation(struct tw_ranking *r, const struct tw_bottleneck *o)
 		tw_field_copy(&r->json, keys[i], tw_json_get(o->source, keys[i]));
 	copy_from_either(r, "kernel_name_trunc", o->source, op);
 	copy_from_either(r, "module_chain", o->source, op);
-	tw_json_key(&r->json, "has_own_title");
-	tw_json_bool(&r->json,
-		     *tw_report_text(o->source, "group") || *tw_report_text(o->source, "title"));
 	write_flag(r, "too_short", o->source);
 	write_flag(r, "host_copy", o->source);
 	tw_json_key(&r->json, "in_top_operations");

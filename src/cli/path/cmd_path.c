@@ -141,8 +141,9 @@ static int write_and_print(const struct path_command *c, const struct trawl_job 
 	return status;
 }
 
-static int analyse_job(const struct path_command *c, struct trawl_job *job)
+static int analyse_job(void *context, struct trawl_job *job)
 {
+	const struct path_command *c = context;
 	const struct cli_common *common = &c->reporting.common;
 	struct trawl_path_options options;
 	double start = cli_seconds();
@@ -201,8 +202,7 @@ static const struct cli_options options[] = {
 static int path(const struct cli_command *command, int argc, char **argv)
 {
 	struct path_command c = { .align = TRAWL_ALIGN_AUTO };
-	struct trawl_job *job, *at;
-	int count, status, loaded;
+	int count, status;
 
 	cli_reporting_init(&c.reporting);
 	c.ranks = (struct cli_ranks){
@@ -220,14 +220,8 @@ static int path(const struct cli_command *command, int argc, char **argv)
 	status = read_changes(&c, command);
 	if (status >= 0)
 		return status;
-	loaded = cli_load_job(&job, &c.ranks, (const char *const *)argv, (size_t)count);
-	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
-		return loaded;
-	for (at = job, status = CLI_DONE; at && status == CLI_DONE;
-	     at = (struct trawl_job *)trawl_job_next(at))
-		status = analyse_job(&c, at);
-	trawl_job_free(job);
-	return status == CLI_DONE ? loaded : status;
+	return cli_for_each_job(&c.ranks, (const char *const *)argv, (size_t)count, analyse_job,
+				&c);
 }
 
 const struct cli_command cli_command_path = {

@@ -159,8 +159,9 @@ static int report_job(const struct collectives_command *c, const struct trawl_jo
 	return status;
 }
 
-static int analyse_job(const struct collectives_command *c, struct trawl_job *job)
+static int analyse_job(void *context, struct trawl_job *job)
 {
+	const struct collectives_command *c = context;
 	struct trawl_diagnosis *diagnosis;
 	int status = cli_diagnose_job(&diagnosis, job, &c->ranks);
 
@@ -187,8 +188,7 @@ static const struct cli_options options[] = {
 static int collectives(const struct cli_command *command, int argc, char **argv)
 {
 	struct collectives_command c = { .align = TRAWL_ALIGN_AUTO };
-	struct trawl_job *job, *at;
-	int count, status, loaded;
+	int count, status;
 
 	cli_reporting_init(&c.reporting);
 	c.ranks = (struct cli_ranks){
@@ -206,14 +206,8 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 		return status;
 	/* They are of the whole run. */
 	c.ranks.options.findings = cli_reporting_is_whole(&c.reporting);
-	loaded = cli_load_job(&job, &c.ranks, (const char *const *)argv, (size_t)count);
-	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
-		return loaded;
-	for (at = job, status = CLI_DONE; at && status == CLI_DONE;
-	     at = (struct trawl_job *)trawl_job_next(at))
-		status = analyse_job(&c, at);
-	trawl_job_free(job);
-	return status == CLI_DONE ? loaded : status;
+	return cli_for_each_job(&c.ranks, (const char *const *)argv, (size_t)count, analyse_job,
+				&c);
 }
 
 const struct cli_command cli_command_collectives = {

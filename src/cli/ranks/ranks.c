@@ -180,3 +180,17 @@ const char *cli_job_dir(const struct trawl_job *job, const struct cli_common *co
 
 	return group ? cli_text("%s/%s", dir, group) : dir;
 }
+
+int cli_for_each_job(struct cli_ranks *ranks, const char *const *arguments, size_t count,
+		     int (*command)(void *context, struct trawl_job *job), void *context)
+{
+	struct trawl_job *job, *at;
+	int loaded = cli_load_job(&job, ranks, arguments, count), status = CLI_DONE;
+
+	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
+		return loaded;
+	for (at = job; at && status == CLI_DONE; at = (struct trawl_job *)trawl_job_next(at))
+		status = command(context, at);
+	trawl_job_free(job);
+	return status == CLI_DONE ? loaded : status;
+}

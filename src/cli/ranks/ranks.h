@@ -34,6 +34,13 @@ int cli_load_job(struct trawl_job **job, struct cli_ranks *ranks, const char *co
 		 size_t count);
 
 /*
+ * Loads it, and calls `command` with each of its replicas until one is not CLI_DONE: that status, else
+ * the one of loading.
+ */
+int cli_for_each_job(struct cli_ranks *ranks, const char *const *arguments, size_t count,
+		     int (*command)(void *context, struct trawl_job *job), void *context);
+
+/*
  * What limits the job; *out NULL where it fails, or its traces were not read for findings.  The exit
  * status, CLI_DONE to go on.
  */

@@ -111,16 +111,22 @@ static int make_and_print(const struct cli_reporting *r, struct cli_ranks_report
 	return status;
 }
 
-static int report_job(const struct cli_reporting *r, const struct cli_ranks *ranks,
-		      struct trawl_job *job, size_t top_ops)
+struct reporting_ranks {
+	const struct cli_reporting *reporting;
+	const struct cli_ranks *ranks;
+	size_t top_ops;
+};
+
+static int report_job(void *context, struct trawl_job *job)
 {
-	struct cli_ranks_report report = { .job = job, .top_ops = top_ops };
+	const struct reporting_ranks *c = context;
+	struct cli_ranks_report report = { .job = job, .top_ops = c->top_ops };
 	struct trawl_diagnosis *diagnosis;
-	int status = cli_diagnose_job(&diagnosis, job, ranks);
+	int status = cli_diagnose_job(&diagnosis, job, c->ranks);
 
 	report.diagnosis = diagnosis;
 	if (status == CLI_DONE)
-		status = make_and_print(r, &report);
+		status = make_and_print(c->reporting, &report);
 	trawl_diagnosis_free(diagnosis);
 	return status;
 }
@@ -128,9 +134,8 @@ static int report_job(const struct cli_reporting *r, const struct cli_ranks *ran
 int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 		     const char *const *arguments, size_t count, size_t top_ops)
 {
-	struct trawl_job *job, *at;
+	struct reporting_ranks context = { r, ranks, top_ops };
 	struct trawl_error err;
-	int loaded, status;
 
 	ranks->common = &r->common;
 	ranks->options.report = &r->options;
@@ -141,12 +146,5 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	    (r->common.output && !(r->no_csv && r->no_xlsx) &&
 	     cli_check_output(r->common.output, &err)))
 		return cli_fail(&err);
-	loaded = cli_load_job(&job, ranks, arguments, count);
-	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
-		return loaded;
-	for (at = job, status = CLI_DONE; at && status == CLI_DONE;
-	     at = (struct trawl_job *)trawl_job_next(at))
-		status = report_job(r, ranks, at, top_ops);
-	trawl_job_free(job);
-	return status == CLI_DONE ? loaded : status;
+	return cli_for_each_job(ranks, arguments, count, report_job, &context);
 }

@@ -192,7 +192,6 @@ static bool has_earlier_work(struct tw_diagnosis *d, struct tw_finding *f)
 
 	for (i = 0; i < d->rank_count; i++) {
 		const struct tw_path_rank *r = &d->path->ranks[i];
-		int64_t begin = tw_first_host_time(d->path, r);
 
 		for (g = 0; g < r->gpu_count && r->launched_count; g++) {
 			if (r->launch[g] != TW_NO_POINT)
@@ -203,7 +202,6 @@ static bool has_earlier_work(struct tw_diagnosis *d, struct tw_finding *f)
 			events++;
 			ns += time_of(d, tw_gpu_end(r, g)) - time_of(d, tw_gpu_start(r, g));
 		}
-		(void)begin;
 	}
 	tw_evidence(f, "%llu GPU events of %.3f ms at the beginning have no recorded launch",
 		    (unsigned long long)events, (double)ns / 1e6);
