@@ -92,7 +92,7 @@ class Runs(Case):
 
     def test_every_kind_has_a_run(self):
         told = {k for s in runs.SCENARIOS.values() for k in s.kinds.values()}
-        # No trace proves what could have run beside other work.
+        # No trace proves what could have run beside other work: the program has no such kind either.
         self.assertEqual(set(truth.KINDS) - told, {"stream_serialization"})
         self.assertEqual({s.observation for s in runs.SCENARIOS.values()} - {None}, {
             "warmup_in_recording", "recording_edge", "work_before_recording", "profiler_start_skew",

@@ -147,5 +147,3 @@ static bool set_queued_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struc
 
 const struct tw_kind tw_kind_graph_gap = { .change = set_graph_gaps };
 const struct tw_kind tw_kind_queued_gap = { .change = set_queued_gaps };
-/* That work is independent is in no trace. */
-const struct tw_kind tw_kind_stream_serialization = { 0 };
