@@ -20,7 +20,7 @@ extern "C" {
 struct trawl_diagnosis;
 
 /*
- * Of one trace, by its report, which may be freed afterwards; what is looked at is the whole trace.
+ * Of one trace, by its report, which may be freed afterwards: of the part that the report looks at.
  * `threads` 0: one a core.  To be freed by the caller.  TRAWL_ENOMEM.
  */
 TRAWL_API int trawl_diagnose(struct trawl_diagnosis **out, const struct trawl_report *report,

@@ -118,6 +118,21 @@ static uint32_t operation_text(struct tw_look *look, uint32_t event)
 	return text;
 }
 
+/* A place of one step is where that is; those of GPU work were asked for before. */
+static bool is_viewed(const struct tw_look *look, const struct tw_spot *like)
+{
+	const struct tw_path_rank *r = &look->part->rank;
+	const struct tw_events *e = &look->trace->events;
+	int64_t start = e->start_ns[like->event];
+	uint32_t i;
+
+	for (i = 0; like->step >= 0 && i < r->step_count; i++)
+		if (r->steps[i].number == like->step)
+			return tw_is_viewed(look, r->steps[i].start_ns, r->steps[i].end_ns);
+	return tw_class_is_gpu(tw_class(look->trace, like->event)) ||
+	       tw_is_viewed(look, start, start + e->dur_ns[like->event]);
+}
+
 /* Adds a place, or adds to it; all of one claim with the same texts are one. */
 static void add_spot(struct tw_look *look, enum tw_finding_kind kind, const struct tw_spot *like,
 		     int64_t ns)
@@ -127,9 +142,12 @@ static void add_spot(struct tw_look *look, enum tw_finding_kind kind, const stru
 		uint32_t kind, operation, call;
 		int32_t step;
 	} key = { kind, like->operation, like->call, (int32_t)like->step };
-	uint32_t *number = tw_groups_at(&look->spots, &key);
+	uint32_t *number;
 	struct tw_spot *spot;
 
+	if (look->view && !is_viewed(look, like))
+		return;
+	number = tw_groups_at(&look->spots, &key);
 	claim->count++;
 	if (!number) {
 		look->failed = true;
@@ -165,6 +183,8 @@ void tw_claim_collective(struct tw_look *look, enum tw_finding_kind kind, uint32
 	uint32_t event = look->d->gpu.event[gpu], i, call = look->d->gpu.launch[gpu];
 	struct tw_spot spot = { .step = -1, .event = event };
 
+	if (!tw_is_gpu_viewed(look, gpu))
+		return;
 	i = (uint32_t)TW_LOWER_BOUND(at, 0, r->collective_count, r->collectives[at].first < gpu);
 	if (i < r->collective_count && r->collectives[i].first == gpu)
 		spot.operation = look->claims->collectives[i].name;

@@ -74,11 +74,15 @@ struct tw_claims {
 enum tw_idle_cause { TW_IDLE_LOADING, TW_IDLE_WAITING, TW_IDLE_OTHER, TW_IDLE_LAUNCH };
 
 struct tw_analysis_input;
+struct tw_derived;
 struct tw_path_part;
 
-/* Looks for everything.  0 or TRAWL_ENOMEM; to be released in any case. */
+/*
+ * Looks for everything in the recording; places and times are those of a view (NULL: of all).  0 or
+ * TRAWL_ENOMEM; to be released in any case.
+ */
 int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
-		   const struct tw_path_part *part,
+		   const struct tw_derived *view, const struct tw_path_part *part,
 		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_claims_release(struct tw_claims *claims);
 

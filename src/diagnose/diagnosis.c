@@ -1,6 +1,7 @@
 #include "diagnose/diagnosis.h"
 
 #include "diagnose/kinds.h"
+#include "diagnose/pieces.h"
 
 #include "base/alloc.h"
 #include "base/median.h"
@@ -22,6 +23,22 @@ struct work {
 	struct tw_finding *found; /* by kind */
 	bool *is_found;
 };
+
+/*
+ * Whether a remedy changes anything of the part that is looked at.  It works in all of the recording, as a
+ * run that has it would, and what it gains in the part is its gain; a rule is in all steps.
+ */
+static bool changes_part(const struct tw_diagnosis *d, const struct tw_scenario *s)
+{
+	uint32_t i;
+
+	if (!tw_is_parted(d->path) || s->rule)
+		return true;
+	for (i = 0; s->touched && i < d->path->point_count; i++)
+		if (s->touched[i / 64] >> i % 64 & 1 && tw_in_part(d->path, i))
+			return true;
+	return false;
+}
 
 static void look_at_kind(void *context, size_t number)
 {
@@ -47,7 +64,8 @@ static void look_at_kind(void *context, size_t number)
 	if (kind->change ? !kind->change(d, &f->scenario, f) : !tw_apply_claims(d, f))
 		return;
 	d->failed |= f->scenario.failed;
-	w->is_found[number] = !tw_gain_of(d, &f->scenario, kind->of_window, &gain);
+	w->is_found[number] = changes_part(d, &f->scenario) &&
+			      !tw_gain_of(d, &f->scenario, kind->of_window, &gain);
 	f->gain_ns = gain.ns;
 	f->gain_percent = gain.percent;
 	f->inferred_percent = gain.inferred_percent;
@@ -216,8 +234,14 @@ static void measure(struct tw_diagnosis *d)
 	for (i = 0; i < d->rank_count; i++)
 		if (d->path->ranks[i].step_count > d->steps)
 			d->steps = d->path->ranks[i].step_count;
-	d->window_ns = tw_window_ns(d->path, d->times);
-	d->step_ns = steps_follow(d) ? tw_step_ns(d->path, d->times) : NAN;
+	d->window_ns = tw_measured_ns(d, d->times);
+	d->failed |= d->window_ns < 0;
+	d->gain_steps = tw_is_parted(d->path) ? tw_chosen_steps(d->path) : d->steps;
+	d->step_ns = tw_is_parted(d->path) ? d->gain_steps && d->window_ns > 0 ?
+					     (double)d->window_ns / d->gain_steps :
+					     NAN :
+		     steps_follow(d)	   ? tw_step_ns(d->path, d->times) :
+					     NAN;
 }
 
 int tw_diagnose(struct tw_diagnosis *d, struct tw_path *path, struct tw_claims *claims,

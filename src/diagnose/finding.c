@@ -1,5 +1,6 @@
 /* What rules say of a finding, and ask of the run: texts, places, sums, gains. */
 #include "diagnose/kinds.h"
+#include "diagnose/pieces.h"
 
 #include "data/limits.h"
 
@@ -134,7 +135,7 @@ int64_t tw_computing_ns(const struct tw_diagnosis *d, uint32_t rank)
 	for (i = 0; i < r->launched_count; i++) {
 		uint32_t g = r->launched[i];
 
-		if (d->claims[rank].place[g])
+		if (d->claims[rank].place[g] && tw_in_part(d->path, tw_gpu_start(r, g)))
 			sum += d->path->points[tw_gpu_end(r, g)].time_ns -
 			       d->path->points[tw_gpu_start(r, g)].time_ns;
 	}
@@ -204,7 +205,7 @@ void tw_add_heaviest(struct tw_finding *f, const struct tw_diagnosis *d, uint32_
 	uint32_t p, k, i, best;
 
 	for (p = r->first; sums && p < r->first + r->count; p++) {
-		int64_t ns = weight(d, p, s);
+		int64_t ns = tw_in_part(d->path, p) ? weight(d, p, s) : 0;
 
 		if (ns > 0)
 			sums[text_of(r, d->path->points[p].label,
@@ -233,7 +234,7 @@ bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 		uint64_t changed = tw_remedy_apply(&claim->remedy, &f->scenario, i);
 
 		f->changed += changed;
-		if (!changed)
+		if (!changed || (tw_is_parted(d->path) && !claim->count))
 			continue;
 		if (with < 16)
 			ranks[with] = i;
@@ -244,7 +245,7 @@ bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 			best = i;
 		}
 	}
-	if (!f->changed)
+	if (!with)
 		return false;
 	tw_places_of(f, d, best, f->kind);
 	if (with < d->rank_count && with <= 16)
@@ -268,24 +269,43 @@ static bool has_steps(const struct tw_diagnosis *d)
 	return d->step_ns > 0;
 }
 
-static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, const int64_t *times,
-		    bool of_window, struct tw_gain *gain)
+int64_t tw_measured_ns(const struct tw_diagnosis *d, const int64_t *times)
 {
-	int64_t left_ns = tw_window_ns(d->path, times);
-	double window = (double)(d->window_ns - left_ns), step = tw_step_ns(d->path, times);
+	return tw_is_parted(d->path) ? tw_pieces_ns(d->path, times) : tw_window_ns(d->path, times);
+}
 
+/* Of a part made of steps a step is a share of it. */
+static double step_of(const struct tw_diagnosis *d, const int64_t *times, int64_t window_ns)
+{
+	if (!tw_is_parted(d->path))
+		return tw_step_ns(d->path, times);
+	return d->gain_steps ? (double)window_ns / d->gain_steps : NAN;
+}
+
+static int measure(const struct tw_diagnosis *d, const struct tw_scenario *s, const int64_t *times,
+		   bool of_window, struct tw_gain *gain)
+{
+	struct tw_path_window w = { 0 };
+	int64_t left_ns = tw_measured_ns(d, times);
+	double window = (double)(d->window_ns - left_ns), step = step_of(d, times, left_ns);
+
+	if (left_ns < 0)
+		return -1;
 	if (of_window || !has_steps(d) || isnan(step)) {
-		gain->ns = window / (d->steps ? d->steps : 1);
+		gain->ns = window / (d->gain_steps ? d->gain_steps : 1);
 		gain->percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
 	} else {
 		gain->ns = d->step_ns - fmax(0, step);
 		gain->percent = 100 * gain->ns / d->step_ns;
 	}
+	if (d->has_inferred)
+		w = tw_window_of(d->path, tw_plain(times));
 	gain->inferred_percent =
-		left_ns && d->has_inferred ?
+		w.end_ns > w.start_ns ?
 			100 * (double)tw_critical_inferred_ns(d->path, s, tw_plain(times)) /
-				(double)left_ns :
+				((double)w.end_ns - (double)w.start_ns) :
 			0;
+	return 0;
 }
 
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, struct tw_gain *gain)
@@ -294,7 +314,7 @@ int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, st
 	int status = times ? tw_path_replay(d->path, s, times) : -1;
 
 	if (!status)
-		measure(d, s, times, of_window, gain);
+		status = measure(d, s, times, of_window, gain);
 	tw_path_times_free(d->path, times);
 	if (status)
 		d->failed = true;

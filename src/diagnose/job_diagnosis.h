@@ -17,8 +17,7 @@ void tw_diagnose_pass(struct tw_wire *wire, struct tw_rank *rank);
 /*
  * Takes what was attached: once.  TRAWL_ENODATA: a rank has nothing.  *d is to be released in any case.
  */
-int tw_diagnose_job(struct tw_diagnosis *d, struct trawl_job *job, const struct tw_matches *matches,
-		    const struct tw_clocks *clocks, unsigned threads,
+int tw_diagnose_job(struct tw_diagnosis *d, struct trawl_job *job, unsigned threads,
 		    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* The same of one trace. */

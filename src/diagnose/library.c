@@ -58,21 +58,12 @@ int trawl_diagnose_job(struct trawl_diagnosis **out, struct trawl_job *job, unsi
 {
 	const struct trawl_allocator *a = job->allocator;
 	struct trawl_diagnosis *made = new_diagnosis(a);
-	struct tw_matches matches = { 0 };
-	struct tw_clocks clocks = { 0 };
 	int status;
 
 	*out = NULL;
 	if (!made)
 		return tw_no_memory(err);
-	status = tw_matches_build(&matches, job, a);
-	if (!status)
-		status = tw_clocks_measure(&clocks, job, &matches, TRAWL_ALIGN_COLLECTIVES, a);
-	if (!status)
-		status = tw_diagnose_job(&made->d, job, &matches, &clocks,
-					 threads ? threads : tw_thread_count(), a);
-	tw_clocks_release(&clocks);
-	tw_matches_release(&matches);
+	status = tw_diagnose_job(&made->d, job, threads ? threads : tw_thread_count(), a);
 	return finish(out, made, status, err);
 }
 

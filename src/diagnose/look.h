@@ -71,6 +71,7 @@ struct tw_look {
 	const struct tw_modelled *modelled;
 	const struct tw_platform *platform; /* NULL: not known */
 	const struct tw_path_part *part;
+	const struct tw_view *view; /* of the host, what is looked at; NULL: all */
 	const struct tw_delays *delays;
 	const struct trawl_allocator *scratch; /* a scope */
 	struct tw_claims *claims;	       /* where the rules put what they find */
@@ -128,6 +129,19 @@ static inline const char *tw_look_name(const struct tw_look *look, uint32_t node
 static inline int64_t tw_gpu_ns(const struct tw_look *look, uint32_t gpu)
 {
 	return look->d->gpu.end_ns[gpu] - look->d->gpu.start_ns[gpu];
+}
+
+/* Whether any of a time of the host, or a GPU event, is in what is looked at. */
+static inline bool tw_is_viewed(const struct tw_look *look, int64_t start_ns, int64_t end_ns)
+{
+	return !look->view || tw_view_clip(look->view, &start_ns, &end_ns);
+}
+
+static inline bool tw_is_gpu_viewed(const struct tw_look *look, uint32_t gpu)
+{
+	const uint32_t *piece = look->part->rank.piece;
+
+	return !piece || piece[2 * gpu] != TW_NO_POINT;
 }
 
 /* The number of a track's thread in the part, UINT32_MAX: it has none. */

@@ -190,9 +190,10 @@ static void add_self_times(struct tw_look *look, const struct tw_leaves *thread,
 			if (top->end_ns >= frame->end_ns)
 				break;
 		}
-		if (open->list.count)
+		if (open->list.count && tw_is_viewed(look, top->start_ns, top->start_ns))
 			self_ns[name[top->event]] -= frame->end_ns - frame->start_ns;
-		self_ns[name[frame->event]] += frame->end_ns - frame->start_ns;
+		if (tw_is_viewed(look, frame->start_ns, frame->start_ns))
+			self_ns[name[frame->event]] += frame->end_ns - frame->start_ns;
 		look->failed |= !TW_LIST_ADD(&open->list, &i, look->scratch);
 	}
 }
@@ -293,7 +294,8 @@ static void find_first_uses(struct tw_look *look)
 		if (!count)
 			continue;
 		name = look->trace->events.name[look->d->gpu.event[launched[0]]];
-		if (!seen[name] && ns > TW_LIMIT_FIRST_USE_US * 1000)
+		if (!seen[name] && ns > TW_LIMIT_FIRST_USE_US * 1000 &&
+		    tw_is_viewed(look, tw_look_start(look, node), tw_look_start(look, node)))
 			look->claims->warm_ns += ns < gap_ns[launched[0]] ? ns :
 									    gap_ns[launched[0]];
 		seen[name] = 1;
@@ -324,11 +326,13 @@ static void run_rules(struct tw_look *look)
 }
 
 int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
-		   const struct tw_path_part *part, const struct trawl_allocator *allocator)
+		   const struct tw_derived *view, const struct tw_path_part *part,
+		   const struct trawl_allocator *allocator)
 {
 	struct tw_scope scope;
 	struct tw_look look = { .trace = in->trace,
 				.d = in->derived,
+				.view = view ? tw_host_view(view) : NULL,
 				.modelled = in->modelled,
 				.platform = in->platform,
 				.part = part,

@@ -149,6 +149,11 @@ struct tw_path_rank {
 	uint32_t label_count;
 	struct tw_pool texts;
 	struct tw_path_notes notes;
+	/* Of a part of the recording (diagnose/pieces.h): by point which piece it is in, TW_NO_POINT: none. */
+	uint32_t *piece; /* NULL: all is looked at */
+	uint32_t piece_count, chosen_steps;
+	bool by_time;		/* else by launch */
+	int64_t from_ns, to_ns; /* of a part by time, on the rank's own clock */
 };
 
 struct tw_path {
@@ -235,6 +240,23 @@ static inline uint32_t tw_gpu_start(const struct tw_path_rank *rank, uint32_t gp
 static inline uint32_t tw_gpu_end(const struct tw_path_rank *rank, uint32_t gpu)
 {
 	return rank->first + 2 * gpu + 1;
+}
+
+/* Whether a part of the recording is looked at. */
+static inline bool tw_is_parted(const struct tw_path *path)
+{
+	return path->rank_count && path->ranks[0].piece;
+}
+
+/* Whether a point is in it; those between ranks always are. */
+static inline bool tw_in_part(const struct tw_path *path, uint32_t point)
+{
+	const struct tw_path_rank *r;
+
+	if (point >= path->first_hub)
+		return true;
+	r = &path->ranks[path->points[point].rank];
+	return !r->piece || r->piece[point - r->first] != TW_NO_POINT;
 }
 
 /* The part of one rank, on its own clock, before it is joined with those of others. */

@@ -210,6 +210,10 @@ static const struct tw_wire_field fields[] = {
 	FIELD(notes.overlaps),
 	FIELD(notes.unexplained),
 	FIELD(notes.refuted),
+	FIELD(chosen_steps),
+	FIELD(by_time),
+	FIELD(from_ns),
+	FIELD(to_ns),
 };
 
 static void pass_steps(struct passing *p)
@@ -227,6 +231,17 @@ static void pass_steps(struct passing *p)
 		r->steps[i].start_ns = tw_wire_signed(p->wire, r->steps[i].start_ns);
 		r->steps[i].end_ns = tw_wire_signed(p->wire, r->steps[i].end_ns);
 		r->steps[i].number = tw_wire_signed(p->wire, r->steps[i].number);
+	}
+}
+
+/* Which points are in the part that is looked at. */
+static void pass_pieces(struct passing *p)
+{
+	struct tw_path_rank *r = &p->part->rank;
+
+	if (tw_wire_number(p->wire, r->piece != NULL, 1) && !p->wire->status) {
+		r->piece_count = pass_count(p, r->piece_count, 1);
+		pass_numbers(p, &r->piece, r->count, r->piece_count, true);
 	}
 }
 
@@ -252,6 +267,7 @@ static void pass_rank(struct passing *p)
 	pass_events(p);
 	pass_collectives(p);
 	pass_threads(p);
+	pass_pieces(p);
 }
 
 void tw_path_pass_part(struct tw_wire *wire, struct tw_path_part *part)

@@ -169,6 +169,7 @@ void tw_path_rank_release(struct tw_path_rank *rank, const struct trawl_allocato
 	FREE(a, rank->labels, rank->label_count);
 	FREE(a, rank->collectives, rank->gpu_count);
 	FREE(a, rank->steps, rank->step_count);
+	FREE(a, rank->piece, rank->count);
 	tw_free(a, rank->threads, rank->thread_room * sizeof(*rank->threads));
 	tw_pool_release(&rank->texts);
 	memset(rank, 0, sizeof(*rank));

@@ -583,6 +583,8 @@ bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, u
 
 	if (path->step_first >= 0 && (step < path->step_first || step > path->step_last))
 		return false;
+	if (rank->piece && rank->piece[2 * gpu] == TW_NO_POINT)
+		return false;
 	return path->whole || rank->launch[gpu] != TW_NO_POINT || !has_launches(path);
 }
 

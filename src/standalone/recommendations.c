@@ -230,8 +230,6 @@ void tw_report_recommendations(const struct tw_report_material *m, const char *c
 		     "**Note:** The largest gain comes first. Gains are of a steady step (without "
 		     "steps of the window), end to end, by replay of what waited for what, each of "
 		     "its remedy alone.");
-	if (*tw_report_text(m->manifest, "view"))
-		tw_str_add_cstr(out, " They are of the whole trace, not of the part alone.");
 	tw_str_add_cstr(out, "\n\n");
 	for (i = 0; i < count; i++)
 		add_recommendation(m, i, anchors, out);

@@ -103,10 +103,6 @@ class Analyze(Case):
         result = self.analyze("--step", "12")
         self.assertExit(result, 0)
         self.assertIn(" of step 12, by launch: ", result.out)
-        # What waited for what goes beyond a part.
-        self.assertIn("\nof the whole trace, not of the part alone:\nwhat limits the run", result.out)
-        self.assertIn("They are of the whole trace, not of the part alone.",
-                      (self.tmp / "out/standalone_analysis_fair.md").read_text())
 
     def test_model(self):
         self.analyze("--model", "My Model")

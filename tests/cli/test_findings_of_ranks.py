@@ -108,20 +108,6 @@ class Commands(Findings):
                                             "--format", "json").out)
                 self.assertEqual(table, next(t for t in analysed["tables"] if t["name"] == "findings"))
 
-    def test_a_part_of_the_run_has_none(self):
-        """Findings are about steady steps, and replays are of the whole run."""
-        place = self.job(600 * US, 900 * US, 620 * US)
-        for command, csvs in CSVS.items():
-            with self.subTest(command):
-                self.assertExit(trawl(command, place, "-o", self.tmp / command), 0)
-                done = trawl(command, place, "-o", self.tmp / command, "--step", "2")
-                self.assertExit(done, 0)
-                self.assertIn(f"{csvs}/findings.csv is of an earlier", done.err)
-                self.assertNotIn("what limits the run", done.out)
-                # Two ranks wait 300 and 280 us for rank 1.
-                rows = read_csv(self.tmp / command / csvs / "verdict.csv")
-                self.assertIn("rank 1 is the straggler: last in 1 of 1 collectives, caused 0.580 ms", rows[0]["text"])
-
 
 if __name__ == "__main__":
     unittest.main()

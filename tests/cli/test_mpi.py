@@ -142,6 +142,14 @@ class SameBytes(JobCase):
             with self.subTest(processes=processes):
                 self.assertSame(alone, self.together(processes))
 
+    def test_a_part(self):
+        # Findings have the collectives of the whole recording beside those of the part.
+        for part in (("--step", "13"), ("--range", "nccl:all_reduce")):
+            alone = self.alone(*part)
+            self.assertExit(alone[0], 0)
+            self.assertIn("what limits the run", alone[0].out)
+            self.assertSame(alone, self.together(3, *part))
+
     def test_threads(self):
         alone = self.alone()
         for threads in (1, 2):

@@ -1,7 +1,9 @@
 """The findings of made runs whose faults, and what each costs, are known exactly."""
 import csv
+import gzip
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -70,6 +72,55 @@ class Findings(Case):
                 rows = [r for r in csv.DictReader(f) if r["gain_percent"]]
             together = [float(r["gain_together_percent"]) for r in rows]
             self.assertEqual(together, sorted(together), case.name)
+
+
+class Parts(Case):
+    """What is found in a part of a run: its gains, and nothing that lies outside."""
+
+    # Of these the gain is that of the window by its steps, of which the first is one.
+    OF_SOME_STEPS = {"host_pause", "checkpoint_save"}
+    # A whole has more to choose the rank from that a straggler is held against.
+    TOLERANCE = 0.02
+
+    def found(self, traces, *options):
+        done = subprocess.run([DUMP, *options, *traces], capture_output=True, text=True, timeout=60 * SLOWER,
+                              env=environment())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return {r["kind"]: r for r in csv.DictReader(done.stdout.splitlines()) if r["gain_ms"]}
+
+    def make(self, name):
+        """The traces, the truth, and the numbers of the steps."""
+        truth = runs.make(runs.SCENARIOS[name], self.tmp)
+        traces = sorted(p for p in (self.tmp / name).glob("*.json*") if p.name != "truth.json")
+        with gzip.open(traces[0], "rt", encoding="utf-8") as f:
+            steps = {int(n) for n in re.findall(r'"ProfilerStep#(\d+)"', f.read())}
+        return traces, truth, sorted(steps)
+
+    def test_all_steady_steps_are_the_whole(self):
+        for name in runs.SCENARIOS if FULL else runs.HELD_OUT:
+            with self.subTest(name):
+                traces, _, steps = self.make(name)
+                if len(steps) < 2:
+                    continue
+                whole, part = self.found(traces), self.found(traces, "--step", f"{steps[1]}-{steps[-1]}")
+                self.assertEqual(whole.keys(), part.keys())
+                for kind in whole.keys() - self.OF_SOME_STEPS:
+                    self.assertAlmostEqual(float(whole[kind]["gain_percent"]), float(part[kind]["gain_percent"]),
+                                           delta=self.TOLERANCE, msg=kind)
+
+    def test_a_fault_of_one_step_is_in_its_step_alone(self):
+        for name in "pause_in_one_step", "checkpoint_in_one_step":
+            traces, truth, steps = self.make(name)
+            for step in steps:
+                with self.subTest(name, step=step):
+                    part = self.found(traces, "--step", f"{step}-{step}")
+                    if step == truth["where"]["step"]:
+                        row = part[truth["kind"]]
+                        # Nearly all of it is in this step: the next one begins with an empty queue.
+                        self.assertAlmostEqual(float(row["gain_ms"]), len(steps) * truth["gain_ms_per_step"],
+                                               delta=0.1 * len(steps) * truth["gain_ms_per_step"])
+                    else:
+                        self.assertNotIn(truth["kind"], part)
 
 
 if __name__ == "__main__":

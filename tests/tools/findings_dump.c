@@ -1,34 +1,27 @@
 /*
  * Prints the findings of a trace, or of the ranks of a job, as CSV.
  *
- * usage: findings_dump TRACE...
+ * usage: findings_dump [--step N-M] TRACE...
  */
 #include "diagnose/job_diagnosis.h"
 #include "render/render.h"
 
 #include <stdio.h>
+#include <string.h>
 
-static int diagnose(struct tw_diagnosis *d, const char *const *files, size_t count,
-		    struct trawl_error *err)
+static int diagnose(struct tw_diagnosis *d, const struct trawl_report_options *report,
+		    const char *const *files, size_t count, struct trawl_error *err)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
-	const struct tw_load_options options = { .attach = tw_diagnose_attach };
+	const struct tw_load_options options = { .attach = tw_diagnose_attach, .report = report };
 	struct tw_rank_set set = { 0 };
-	struct tw_matches matches = { 0 };
-	struct tw_clocks clocks = { 0 };
 	struct trawl_job job = { 0 };
 	int status = tw_rank_set_find(&set, files, count, a, err);
 
 	if (!status)
 		status = tw_job_load(&job, &set, &options, a, err);
 	if (!status)
-		status = tw_matches_build(&matches, &job, a);
-	if (!status)
-		status = tw_clocks_measure(&clocks, &job, &matches, TRAWL_ALIGN_COLLECTIVES, a);
-	if (!status)
-		status = tw_diagnose_job(d, &job, &matches, &clocks, 2, a);
-	tw_clocks_release(&clocks);
-	tw_matches_release(&matches);
+		status = tw_diagnose_job(d, &job, 2, a);
 	tw_job_release(&job);
 	return status;
 }
@@ -53,9 +46,22 @@ int main(int argc, char **argv)
 {
 	struct trawl_error err = { 0 };
 	struct tw_diagnosis d = { 0 };
-	int status =
-		argc > 1 ? diagnose(&d, (const char *const *)argv + 1, (size_t)argc - 1, &err) : -1;
+	struct trawl_report_options report;
+	const char *const *files = (const char *const *)argv + 1;
+	size_t count = (size_t)argc - 1;
+	int status = -1;
+	long first, last;
 
+	trawl_report_options_init(&report);
+	if (count > 2 && !strcmp(files[0], "--step") &&
+	    sscanf(files[1], "%ld-%ld", &first, &last) == 2) {
+		report.step_first = first;
+		report.step_last = last;
+		files += 2;
+		count -= 2;
+	}
+	if (count)
+		status = diagnose(&d, &report, files, count, &err);
 	if (!status)
 		status = print(&d, &err);
 	tw_diagnosis_release(&d);

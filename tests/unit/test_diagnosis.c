@@ -299,14 +299,20 @@ static int remove_files(void **state)
 	return 0;
 }
 
-static int read_job(struct trawl_job **job, size_t count, const struct trawl_allocator *allocator)
+/* `step`: of it alone, -1: of all. */
+static int read_job(struct trawl_job **job, size_t count, int64_t step,
+		    const struct trawl_allocator *allocator)
 {
 	const char *const paths[] = { scratch_path(&scratch, "rank0.json"),
 				      scratch_path(&scratch, "rank1.json") };
+	struct trawl_report_options report;
 	struct trawl_job_options options;
 	struct trawl_error err;
 
+	trawl_report_options_init(&report);
+	report.step_first = report.step_last = step;
 	trawl_job_options_init(&options);
+	options.report = &report;
 	options.collectives_only = options.findings = true;
 	options.threads = 1;
 	options.allocator = allocator;
@@ -322,7 +328,7 @@ static struct tw_str findings_of(size_t count, unsigned threads)
 	struct tw_str out;
 
 	tw_str_init(&out, trawl_allocator_default());
-	assert_int_equal(read_job(&job, count, NULL), 0);
+	assert_int_equal(read_job(&job, count, -1, NULL), 0);
 	assert_int_equal(trawl_diagnose_job(&diagnosis, job, threads, &err), 0);
 	tw_render_csv(trawl_diagnosis_findings(diagnosis), &out);
 	trawl_diagnosis_free(diagnosis);
@@ -361,20 +367,6 @@ static void test_threads_do_not_matter(void **state)
 	tw_str_release(&many);
 }
 
-static void diagnose(struct tw_diagnosis *d, struct trawl_job *job)
-{
-	struct tw_matches matches = { 0 };
-	struct tw_clocks clocks = { 0 };
-
-	assert_int_equal(tw_matches_build(&matches, job, job->allocator), 0);
-	assert_int_equal(tw_clocks_measure(&clocks, job, &matches, TRAWL_ALIGN_COLLECTIVES,
-					   job->allocator),
-			 0);
-	assert_int_equal(tw_diagnose_job(d, job, &matches, &clocks, 1, job->allocator), 0);
-	tw_clocks_release(&clocks);
-	tw_matches_release(&matches);
-}
-
 /* What the first `count` gain together, of a step or of the window, by a replay of their own. */
 static double replayed(struct tw_diagnosis *d, size_t count, bool of_window)
 {
@@ -409,8 +401,8 @@ static void test_gains_together(void **state)
 		struct tw_diagnosis d;
 		struct trawl_job *job;
 
-		assert_int_equal(read_job(&job, ranks, NULL), 0);
-		diagnose(&d, job);
+		assert_int_equal(read_job(&job, ranks, -1, NULL), 0);
+		assert_int_equal(tw_diagnose_job(&d, job, 1, job->allocator), 0);
 		for (i = 0; i < d.findings.count; i++)
 			if (d.findings.at[i].scenario.path)
 				all = i + 1 > all ? (double)(i + 1) : all;
@@ -460,8 +452,8 @@ static void test_work_belongs_to_one_finding(void **state)
 	size_t k, i, claimed = 0;
 
 	(void)state;
-	assert_int_equal(read_job(&job, 1, NULL), 0);
-	diagnose(&d, job);
+	assert_int_equal(read_job(&job, 1, -1, NULL), 0);
+	assert_int_equal(tw_diagnose_job(&d, job, 1, job->allocator), 0);
 	for (k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++) {
 		const struct tw_remedy *remedy = &d.claims[0].of[kernels[k]].remedy;
 
@@ -483,7 +475,7 @@ static void test_work_belongs_to_one_finding(void **state)
 }
 
 /* Whichever allocation fails, it is told, and nothing is lost: while the ranks are looked at, and after. */
-static void test_without_memory(void **state)
+static void fail_each_allocation(int64_t of_step)
 {
 	struct trawl_diagnosis *diagnosis;
 	struct failing failing;
@@ -492,11 +484,10 @@ static void test_without_memory(void **state)
 	long n, step = UNDER_TSAN ? 50 : full_run() ? 1 : 7;
 	int status;
 
-	(void)state;
 	for (n = 0;; n += step) {
 		failing_init(&failing, n);
 		diagnosis = NULL;
-		status = read_job(&job, 2, &failing.allocator);
+		status = read_job(&job, 2, of_step, &failing.allocator);
 		if (!status)
 			status = trawl_diagnose_job(&diagnosis, job, 1, &err);
 		trawl_diagnosis_free(diagnosis);
@@ -509,6 +500,14 @@ static void test_without_memory(void **state)
 	}
 	assert_int_equal(status, 0);
 	assert_true(n > 1000);
+}
+
+static void test_without_memory(void **state)
+{
+	(void)state;
+	fail_each_allocation(-1);
+	/* Of a part the collectives of the whole are kept too. */
+	fail_each_allocation(1);
 }
 
 /* A report of a rank that takes its memory there. */

@@ -162,6 +162,7 @@ static int analyse_job(struct analyze_command *c, const char *const *arguments, 
 
 	c->ranks.common = &c->analysing.reporting.common;
 	c->ranks.options.collectives_only = c->ranks.options.findings = true;
+	c->ranks.options.report = &c->analysing.reporting.options;
 	loaded = cli_load_job(&job, &c->ranks, arguments, count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;

@@ -282,8 +282,6 @@ static int print_text(const struct tw_json_value *manifest, const struct trawl_d
 		add_use(&s, tables[0]);
 		add_missing(&s, manifest);
 		tw_str_add_char(&s.out, '\n');
-		if (has_cell(tables[0], 0, 1))
-			tw_str_add_cstr(&s.out, "of the whole trace, not of the part alone:\n");
 		cli_add_findings(&s, diagnosis);
 		tw_str_add_char(&s.out, '\n');
 		tw_render_text(tables[1], &s.out, s.width, 0);

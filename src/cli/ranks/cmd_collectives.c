@@ -41,8 +41,6 @@ static void tell_stale(const struct cli_outputs *o, const struct trawl_job_repor
 	for (i = 0; (name = trawl_job_report_table_name(i)); i++)
 		if (!trawl_job_report_find(t, name))
 			cli_tell_stale_table(o, name, what);
-	if (!trawl_job_report_find(t, "findings"))
-		cli_tell_stale_table(o, "findings", "run: none of a part of it");
 	if (!o->picture && !o->r->common.quiet && !(o->r->no_csv && o->r->no_xlsx))
 		cli_tell_stale(cli_below(o->dir, HEAT_MAP), what);
 }
@@ -193,7 +191,9 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 	cli_reporting_init(&c.reporting);
 	c.ranks = (struct cli_ranks){
 		.common = &c.reporting.common,
-		.options = { .report = &c.reporting.options, .collectives_only = true },
+		.options = { .report = &c.reporting.options,
+			     .collectives_only = true,
+			     .findings = true },
 	};
 	status = cli_begin(command, &c, argc, argv, &count);
 	if (status >= 0)
@@ -204,8 +204,6 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 	status = cli_reporting_view(&c.reporting, command);
 	if (status >= 0)
 		return status;
-	/* They are of the whole run. */
-	c.ranks.options.findings = cli_reporting_is_whole(&c.reporting);
 	return cli_for_each_job(&c.ranks, (const char *const *)argv, (size_t)count, analyse_job,
 				&c);
 }

@@ -163,8 +163,6 @@ int cli_diagnose_job(struct trawl_diagnosis **out, struct trawl_job *job,
 	struct trawl_error err;
 
 	*out = NULL;
-	if (!ranks->options.findings)
-		return CLI_DONE;
 	if (trawl_diagnose_job(out, job, ranks->common->threads, &err))
 		return cli_fail(&err);
 	if (ranks->common->verbose)

@@ -71,8 +71,6 @@ static void tell_stale(const struct cli_outputs *o, const struct cli_ranks_repor
 	for (i = 0; (name = trawl_report_table_name(i)); i++)
 		if (!trawl_job_report_find(report->of, name))
 			cli_tell_stale_table(o, name, "report: no such table over ranks");
-	if (!report->diagnosis)
-		cli_tell_stale_table(o, "findings", "report: none of a part of the run");
 }
 
 static int write_and_print(const struct cli_reporting *r, const struct cli_ranks_report *report)
@@ -139,8 +137,7 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 
 	ranks->common = &r->common;
 	ranks->options.report = &r->options;
-	/* They are of the whole run. */
-	ranks->options.findings = cli_reporting_is_whole(r);
+	ranks->options.findings = true;
 	/* Before traces are read, which may take its time. */
 	if ((r->options.platform && trawl_platform_check(r->options.platform, &err)) ||
 	    (r->common.output && !(r->no_csv && r->no_xlsx) &&

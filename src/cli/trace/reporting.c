@@ -75,14 +75,6 @@ int cli_reporting_view(struct cli_reporting *r, const struct cli_command *comman
 	return -1;
 }
 
-bool cli_reporting_is_whole(const struct cli_reporting *r)
-{
-	const struct trawl_report_options *o = &r->options;
-
-	return !o->range && o->step_first < 0 && o->start_ns == TRAWL_TIME_NONE &&
-	       o->end_ns == TRAWL_TIME_NONE;
-}
-
 int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *command, void *state,
 			int argc, char **argv, bool optional)
 {

@@ -40,8 +40,6 @@ int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *comma
 
 /* The part after parsing: checks combinations of options; -1 to go on. */
 int cli_reporting_view(struct cli_reporting *r, const struct cli_command *command);
-/* Whether it is of the whole trace: no step, range or time is chosen. */
-bool cli_reporting_is_whole(const struct cli_reporting *r);
 
 /*
  * Reads a trace (an Nsight Systems report is exported by nsys first), with progress on a terminal;

@@ -458,12 +458,14 @@ static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 
 		if (link_ns >= ns)
 			continue;
+		tw_scenario_duration(s, r, g, link_ns);
+		if (!tw_in_part(d->path, tw_gpu_start(r, g)))
+			continue;
 		all_ns += ns;
 		if (ns - link_ns > most_ns) {
 			most_ns = ns - link_ns;
 			most_bytes = c->collectives[i].bus_bytes / ns;
 		}
-		tw_scenario_duration(s, r, g, link_ns);
 		f->changed++;
 		if (c->collectives[i].name)
 			tw_add_place(f, "%s",
@@ -473,11 +475,11 @@ static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 	f->remedy = "Analyze all ranks together, which tells waiting for others, slow links and "
 		    "missing overlap apart";
 	f->assumes = "no waiting for other ranks, transfers at the rate of the links";
-	tw_evidence(
-		f,
-		"%.3f ms in %llu collectives of all steps, %.1f GB/s of bus bandwidth in the one "
-		"with the most to gain: slow links, or waiting for other ranks",
-		all_ns / 1e6, (unsigned long long)f->changed, most_bytes);
+	tw_evidence(f,
+		    "%.3f ms in %llu collectives%s, %.1f GB/s of bus bandwidth in the one "
+		    "with the most to gain: slow links, or waiting for other ranks",
+		    all_ns / 1e6, (unsigned long long)f->changed,
+		    tw_is_parted(d->path) ? "" : " of all steps", most_bytes);
 	return f->changed;
 }
 

@@ -76,6 +76,8 @@ static bool set_graph_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struct
 			if (r->launch[before] != r->launch[g] || !is_graph_launch(path, r, g))
 				continue;
 			tw_scenario_set(s, gap.point, gap.cause, 0);
+			if (!tw_in_part(path, gap.point))
+				continue;
 			ns += gap.ns;
 			if (!f->changed++)
 				tw_add_place(
@@ -134,6 +136,8 @@ static bool set_queued_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struc
 				    path->points[path->from[gap.cause]].time_ns)
 				continue;
 			tw_scenario_set(s, gap.point, gap.cause, usual);
+			if (!tw_in_part(path, gap.point))
+				continue;
 			ns += gap.ns - usual;
 			f->changed++;
 		}

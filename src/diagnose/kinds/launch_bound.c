@@ -112,7 +112,7 @@ void tw_idle_by_cause(struct tw_look *look)
 		if (r->launch[g] == TW_NO_POINT)
 			continue;
 		if (end_ns != INT64_MIN && points[2 * g].time_ns > end_ns &&
-		    points[r->launch_end[g]].time_ns > end_ns)
+		    tw_is_gpu_viewed(look, g) && points[r->launch_end[g]].time_ns > end_ns)
 			add_gap(&m, end_ns, points[2 * g].time_ns);
 		if (points[2 * g + 1].time_ns > end_ns)
 			end_ns = points[2 * g + 1].time_ns;

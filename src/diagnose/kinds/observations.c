@@ -53,6 +53,21 @@ static bool first_uses_take_long(struct tw_diagnosis *d, struct tw_finding *f)
 	return (double)longest * 100 > TW_LIMIT_WARMUP_PERCENT * (double)d->window_ns;
 }
 
+/* Whether any work of a rank's first step is looked at. */
+static bool has_first_step(const struct tw_diagnosis *d)
+{
+	uint32_t i, g;
+
+	for (i = 0; i < d->rank_count; i++) {
+		const struct tw_path_rank *r = &d->path->ranks[i];
+
+		for (g = 0; g < r->gpu_count; g++)
+			if (r->step[g] == 0 && tw_in_part(d->path, tw_gpu_start(r, g)))
+				return true;
+	}
+	return false;
+}
+
 static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 {
 	size_t bytes = ((size_t)d->steps + 1) * sizeof(int64_t);
@@ -62,7 +77,7 @@ static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 
 	if (!d->steps)
 		return first_uses_take_long(d, f);
-	if (d->steps < 3)
+	if (d->steps < 3 || !has_first_step(d))
 		return false;
 	end = tw_alloc_array(d->allocator, bytes, 1);
 	rest = tw_alloc_array(d->allocator, bytes, 1);
@@ -159,7 +174,8 @@ static bool edge_is_idle(struct tw_diagnosis *d, struct tw_finding *f)
 	uint32_t i, rank = 0;
 	bool in_step = false;
 
-	for (i = 0; i < d->rank_count; i++) {
+	/* A part has edges that were asked for. */
+	for (i = 0; i < d->rank_count && !tw_is_parted(d->path); i++) {
 		const struct tw_path_rank *r = &d->path->ranks[i];
 
 		idle = r->step_count ? idle_outside(d, r) : longest_edge(d, r);
@@ -199,6 +215,8 @@ static bool has_earlier_work(struct tw_diagnosis *d, struct tw_finding *f)
 			/* What the host launched before it recorded anything runs first. */
 			if (g > 0 && r->launch[g - 1] != TW_NO_POINT)
 				break;
+			if (!tw_in_part(d->path, tw_gpu_start(r, g)))
+				continue;
 			events++;
 			ns += time_of(d, tw_gpu_end(r, g)) - time_of(d, tw_gpu_start(r, g));
 		}
@@ -209,6 +227,18 @@ static bool has_earlier_work(struct tw_diagnosis *d, struct tw_finding *f)
 }
 
 /* ---- profilers that started apart */
+
+/* Whether any start that a hub waits for is looked at. */
+static bool is_hub_in_part(const struct tw_path *path, uint32_t hub)
+{
+	const struct tw_path_point *p = &path->points[hub];
+	uint32_t cause;
+
+	for (cause = p->causes; cause < p[1].causes; cause++)
+		if (path->from[cause] != TW_NO_POINT && tw_in_part(path, path->from[cause]))
+			return true;
+	return false;
+}
 
 static int64_t wait_at(const struct tw_diagnosis *d, uint32_t hub)
 {
@@ -244,7 +274,8 @@ static bool profilers_start_apart(struct tw_diagnosis *d, struct tw_finding *f)
 	tw_free(d->allocator, waits, ((size_t)hubs + 1) * sizeof(*waits));
 	tw_evidence(f, "%.3f ms in the first collective, %.3f ms in the median one",
 		    (double)wait / 1e6, (double)usual / 1e6);
-	return wait > TW_LIMIT_EDGE_IDLE_US * 1000 && wait / TW_LIMIT_START_SKEW_TIMES > usual;
+	return is_hub_in_part(d->path, d->path->first_hub + first) &&
+	       wait > TW_LIMIT_EDGE_IDLE_US * 1000 && wait / TW_LIMIT_START_SKEW_TIMES > usual;
 }
 
 /* ---- clocks */
@@ -279,6 +310,8 @@ static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
 			int64_t ns = time_of(d, tw_gpu_end(r, g)) - time_of(d, tw_gpu_start(r, g));
 			const struct tw_path_label *label;
 
+			if (!tw_in_part(d->path, tw_gpu_start(r, g)))
+				continue;
 			all += ns;
 			if (r->launch[g] == TW_NO_POINT)
 				continue;
@@ -304,7 +337,8 @@ static int64_t idle_of(const struct tw_diagnosis *d, const struct tw_path_rank *
 	for (g = 0; g < r->gpu_count; g++) {
 		int64_t start = time_of(d, tw_gpu_start(r, g));
 
-		idle += end != INT64_MIN && start > end ? start - end : 0;
+		if (end != INT64_MIN && start > end && tw_in_part(d->path, tw_gpu_start(r, g)))
+			idle += start - end;
 		if (time_of(d, tw_gpu_end(r, g)) > end)
 			end = time_of(d, tw_gpu_end(r, g));
 	}

@@ -18,6 +18,7 @@ struct of_step {
 struct sum {
 	double ns;
 	uint64_t count;
+	bool viewed;
 };
 
 /* Of a place: the mean of its fastest step, and how many steps it is in. */
@@ -31,7 +32,7 @@ struct rates {
 	const struct tw_path_rank *r;
 	struct tw_groups by_step; /* struct of_step -> struct sum */
 	struct tw_groups fastest; /* place -> struct fastest */
-	struct tw_groups rate;	  /* step -> struct { weighted, ns } */
+	struct tw_groups rate;	  /* step -> struct { weighted, ns, of it looked at } */
 };
 
 static void add_up(struct rates *x, uint32_t rank)
@@ -52,6 +53,7 @@ static void add_up(struct rates *x, uint32_t rank)
 		sum->ns += (double)(x->d->path->points[tw_gpu_end(x->r, g)].time_ns -
 				    x->d->path->points[tw_gpu_start(x->r, g)].time_ns);
 		sum->count++;
+		sum->viewed |= tw_in_part(x->d->path, tw_gpu_start(x->r, g));
 	}
 }
 
@@ -87,6 +89,7 @@ static void find_rates(struct rates *x)
 			continue;
 		rate[0] += sum->ns / (double)sum->count / fastest->ns * sum->ns;
 		rate[1] += sum->ns;
+		rate[2] += sum->viewed;
 	}
 }
 
@@ -126,7 +129,7 @@ static uint64_t look_at_rank(struct tw_diagnosis *d, struct tw_scenario *s, uint
 
 	tw_groups_init_values(&x.by_step, sizeof(struct of_step), sizeof(struct sum), d->allocator);
 	tw_groups_init_values(&x.fastest, sizeof(uint64_t), sizeof(struct fastest), d->allocator);
-	tw_groups_init_values(&x.rate, sizeof(int64_t), 2 * sizeof(double), d->allocator);
+	tw_groups_init_values(&x.rate, sizeof(int64_t), 3 * sizeof(double), d->allocator);
 	add_up(&x, rank);
 	find_fastest(&x);
 	find_rates(&x);
@@ -134,7 +137,8 @@ static uint64_t look_at_rank(struct tw_diagnosis *d, struct tw_scenario *s, uint
 		double rate = rate_of(&x, *(const int64_t *)tw_groups_key(&x.rate, i));
 
 		least = fmin(least, rate);
-		most = fmax(most, rate);
+		if (((const double *)tw_groups_value(&x.rate, i))[2] > 0)
+			most = fmax(most, rate);
 	}
 	if (x.rate.count > 1 && most >= TW_LIMIT_CLOCK_SLOWER_PERCENT / 100.0 * least)
 		changed = level(&x, s, rank, least);

@@ -225,7 +225,7 @@ static int64_t host_ns(const struct tw_diagnosis *d, uint32_t rank)
 	uint32_t p;
 
 	for (p = r->first; p < r->first + r->count; p++)
-		if (is_work(d->path, p))
+		if (is_work(d->path, p) && tw_in_part(d->path, p))
 			sum += tw_path_delay(d->path, p, tw_path_binding(d->path, p));
 	return sum;
 }

@@ -86,6 +86,9 @@ struct tw_file_ranks tw_rank_reduce_trace(const struct tw_rank_set *set, uint32_
 					  const struct trawl_trace *trace,
 					  const struct tw_load_options *options, unsigned threads,
 					  const struct trawl_allocator *allocator);
+/* Of a rank without any yet: the collectives of a trace.  0 or TRAWL_ENOMEM. */
+int tw_rank_take_collectives(struct tw_rank *rank,
+			     const struct tw_derived *derived) TRAWL_MUST_CHECK;
 /* ... and of a file that could not be. */
 struct tw_file_ranks tw_rank_of_failure(const struct tw_rank_set *set, uint32_t file, int status,
 					const char *message,

@@ -309,27 +309,35 @@ static void take_view(struct tw_rank *rank, const struct trawl_report *report,
 	}
 }
 
-static int reduce_report(struct tw_rank *rank, const struct trawl_report *report, bool linked_only,
-			 bool exposed)
+int tw_rank_take_collectives(struct tw_rank *rank, const struct tw_derived *derived)
 {
-	const struct tw_analysis_input *in = tw_report_input(report);
-	struct reduction r = { .trace = in->trace, .derived = in->derived, .rank = rank };
+	struct reduction r = { .trace = derived->trace, .derived = derived, .rank = rank };
 	int status;
 
 	tw_groups_init(&r.kinds, sizeof(struct tw_collective_kind), rank->allocator);
 	tw_str_init(&r.scratch, rank->allocator);
+	status = take_collectives(&r) || rank->texts.failed ? TRAWL_ENOMEM : 0;
+	tw_str_release(&r.scratch);
+	tw_groups_release(&r.kinds);
+	return status;
+}
+
+static int reduce_report(struct tw_rank *rank, const struct trawl_report *report, bool linked_only,
+			 bool exposed)
+{
+	const struct tw_analysis_input *in = tw_report_input(report);
+	int status;
+
 	take_steps(rank, in->trace);
 	take_view(rank, report, &in->derived->steps);
 	if (trawl_report_defects(report))
 		take_defects(rank, report);
 	status = take_facts(rank, in->trace) || take_timeline(rank, in->derived, linked_only) ||
 				 (exposed && take_exposed(rank, in->derived, linked_only)) ||
-				 take_collectives(&r) || rank->texts.failed ?
+				 rank->texts.failed ?
 			 TRAWL_ENOMEM :
 			 0;
-	tw_str_release(&r.scratch);
-	tw_groups_release(&r.kinds);
-	return status;
+	return status ? status : tw_rank_take_collectives(rank, in->derived);
 }
 
 /* ---- its tables */
