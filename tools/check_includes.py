@@ -67,7 +67,7 @@ ALLOWED = {
                       "study/sweep",
     "study/books": "base text os data store analysis table book study/sweep",
     "study/compare": "base text os data store analysis table render book nsys job/set job/match job/clocks "
-                     "job/collectives job/tables study/sweep study/books",
+                     "job/collectives job/tables diagnose study/sweep study/books",
     "study/report": "base text os data table render study/sweep study/variance study/books",
     "cli": None,  # all
 }
