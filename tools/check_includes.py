@@ -62,7 +62,7 @@ ALLOWED = {
                   "job/sums job/transport job/merge path diagnose",
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
-                   "job/merge study/runs",
+                   "job/merge diagnose study/runs",
     "study/variance": "base text data analysis table findings render book job/set job/collectives job/tables "
                       "study/sweep",
     "study/books": "base text os data store analysis table book study/sweep",

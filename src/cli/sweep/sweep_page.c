@@ -38,6 +38,19 @@ static const struct cli_page_part variance = {
 	COUNT(variance_columns),
 };
 
+static const char *const findings_columns[] = {
+	"configuration", TW_COL_FINDING_N,    TW_COL_FINDING_TITLE,
+	TW_COL_GAIN_MS,	 TW_COL_GAIN_PERCENT, TW_COL_GAIN_TOGETHER_PERCENT,
+	TW_COL_GAIN_HOW, TW_COL_FINDING_RANK, TW_COL_FINDING_WHERE,
+	TW_COL_REMEDY,
+};
+static const struct cli_page_part findings = {
+	"Findings",
+	"What limits each configuration, its largest gain first, in ms of a step.",
+	findings_columns,
+	COUNT(findings_columns),
+};
+
 static const char *name_of(const struct trawl_table *table, size_t row)
 {
 	return tw_table_own_text(table, row, trawl_table_find_column(table, "configuration"));
@@ -118,6 +131,7 @@ int cli_sweep_write_page(const struct cli_sweep *s, const struct trawl_sweep_res
 	chart = cli_page_table(&page, &configurations, table);
 	if (chart && plots)
 		draw(table, chart);
+	cli_page_table(&page, &findings, trawl_sweep_results_find(results, "findings"));
 	cli_page_table(&page, &variance, trawl_sweep_results_find(results, "gemm_variance"));
 	if (plots)
 		add_plots(&page, s);

@@ -2,50 +2,31 @@
 #include "study/compare/answer.h"
 
 #include "data/limits.h"
-
-#include <string.h>
+#include "diagnose/diagnosis.h"
 
 /* Findings named in a sentence. */
 #define MAX_NAMED 3
 
-/* "Data loading: the GPU waits (train.py(3): main)": the first place names it, ranks too. */
-static void add_cause(struct tw_str *out, const struct tw_changes *changes,
-		      const struct tw_cause_change *c)
-{
-	const struct tw_side_cause *cause = tw_cause_shown(c);
-	const char *where = tw_cause_text(cause, TW_COL_FINDING_WHERE);
-
-	tw_str_addf(out, "\"%s\"", tw_cause_text(cause, TW_COL_FINDING_TITLE));
-	if (*where)
-		tw_str_addf(out, " at %.*s", (int)strcspn(where, ";"), where);
-	if (changes->common > 1)
-		tw_str_addf(out, " in %s", changes->samples->configs[c->config].name);
-}
-
-static void add_gain(struct tw_str *out, const struct tw_side_cause *cause)
-{
-	tw_str_add_real_fixed(out, cause->gain_ms, 3);
-	tw_str_add_cstr(out, " ms");
-}
-
-/* "new: ... (gain 1.388 ms), gone: ... (gain was 0.5 ms), larger: ... (gain 1.2 ms -> 3.1 ms)" */
+/* "new ... (gain 1.388 ms)", "gone ... (gain was 0.5 ms)", "larger ... (gain 1.2 ms -> 3.1 ms)" */
 static void add_change(struct tw_str *out, const struct tw_changes *changes,
 		       const struct tw_cause_change *c)
 {
-	bool one_sided = !c->of[0].findings || !c->of[1].findings;
+	const struct tw_side_cause *shown = tw_cause_shown(c);
+	size_t i;
 
 	tw_str_add_cstr(out, !c->of[0].findings	    ? "new " :
 			     !c->of[1].findings	    ? "gone " :
 			     c->verdict == TW_WORSE ? "larger " :
 						      "smaller ");
-	add_cause(out, changes, c);
+	tw_finding_add_name(out, shown->findings, shown->row);
+	if (changes->common > 1)
+		tw_str_addf(out, " in %s", changes->samples->configs[c->config].name);
 	tw_str_add_cstr(out, c->of[1].findings ? " (gain " : " (gain was ");
-	if (one_sided) {
-		add_gain(out, tw_cause_shown(c));
-	} else {
-		add_gain(out, &c->of[0]);
-		tw_str_add_cstr(out, " -> ");
-		add_gain(out, &c->of[1]);
+	for (i = 0; i < 2; i++) {
+		if (i && c->of[0].findings && c->of[1].findings)
+			tw_str_add_cstr(out, " -> ");
+		if (c->of[i].findings)
+			tw_finding_add_gain(out, c->of[i].findings, c->of[i].row);
 	}
 	tw_str_add_char(out, ')');
 }

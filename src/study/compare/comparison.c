@@ -257,11 +257,12 @@ static int list_tables(struct trawl_comparison *c, struct trawl_error *err)
 								(enum tw_compare_table)i, &status);
 		if (table)
 			c->tables[c->table_count++] = table;
-	}
-	if (!status)
+		if (i != TW_FINDING_CHANGES || status)
+			continue;
 		c->findings = tw_stack_findings(c->times, c->labels, c->side_count, &status);
-	if (c->findings)
-		c->tables[c->table_count++] = c->findings;
+		if (c->findings)
+			c->tables[c->table_count++] = c->findings;
+	}
 	return status ? tw_no_memory(err) : 0;
 }
 

@@ -245,11 +245,11 @@ static const struct trawl_column causes[] = {
 	[CAUSE_TEST] = TIME(TW_COL_TEST_MS, "same for the test"),
 	[CAUSE_DIFFERENCE] = DIFFERENCE_OF(TW_COL_DIFFERENCE_MS,
 					   "test - baseline; without a finding its gain is 0"),
-	[CAUSE_VERDICT] =
-		TW_TEXT("verdict", 8,
-			"worse: it appeared, or costs more; better: it went, or costs less; "
-			"same: by less than 1 % of a step",
-			.values = "!same|better|worse"),
+	[CAUSE_VERDICT] = TW_TEXT(
+		"verdict", 8,
+		"worse: it appeared, or costs more; better: it went, or costs less; "
+		"same: by less than " TW_LIMIT_TEXT(TW_LIMIT_FINDING_TOLD_PERCENT) " % of a step",
+		.values = "!same|better|worse"),
 	[CAUSE_WHY] = WHY_OF,
 	[CAUSE_REMEDY] = TW_TEXT(TW_COL_REMEDY, 50, "what to change"),
 };
