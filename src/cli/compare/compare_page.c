@@ -38,6 +38,7 @@ static const char *const shown_columns[] = {
 	"dtype",
 	TW_COL_IN_MSG_NELEMS,
 	"rank",
+	TW_COL_IDLE_CAUSE,
 	"verdict",
 	TW_COL_BASELINE_MS,
 	TW_COL_TEST_MS,
@@ -48,7 +49,6 @@ static const char *const shown_columns[] = {
 	TW_COL_TEST_OVERLAP,
 	TW_COL_BASELINE_EXPOSED_MS,
 	TW_COL_TEST_EXPOSED_MS,
-	TW_COL_IDLE_CAUSE,
 	TW_COL_GAIN_MS,
 	TW_COL_GAIN_PERCENT,
 	TW_COL_GAIN_TOGETHER_PERCENT,
@@ -99,6 +99,9 @@ static const struct {
 } on_page[] = {
 	{ TW_COMPARISON_SUMMARY, "Baseline and Test", NULL },
 	{ TW_CONFIGURATION_CHANGES, "Configurations", NULL },
+	{ TW_FINDING_CHANGES, "Causes",
+	  "Findings of both sides, by kind and place: what the remedy of each would gain, of a step. A "
+	  "finding that appeared, or gains more than before, is what got worse." },
 	{ TW_TIMELINE_CHANGES, "Timeline",
 	  "Compute, exposed communication, exposed copies and idle time of a rank add up to its "
 	  "total; medians over ranks need not. Faster work leaves more idle time in the same total: "
@@ -106,9 +109,6 @@ static const struct {
 	{ TW_DIFFERENCE_SPLIT, "Breakdown of the Difference",
 	  "Means over the ranks of both sides: rows add up to the total. Waiting is for the rank of the "
 	  "row, transfer the rest of exposed communication." },
-	{ TW_FINDING_CHANGES, "Causes",
-	  "Findings of both sides, by kind and place: what the remedy of each would gain, of a step. A "
-	  "finding that appeared, or gains more than before, is what got worse." },
 	{ TW_RANK_CHANGES, "Compute Time by Rank",
 	  "A rank that alone computes much longer than before is a straggler: the communication "
 	  "time of the other ranks grows." },

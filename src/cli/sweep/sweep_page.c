@@ -25,11 +25,34 @@ static const char *const variance_columns[] = {
 	TW_COL_KERNEL_TIME_MAX_US,
 };
 
+static const char *const configuration_columns[] = {
+	"configuration",
+	TW_COL_OF_ALL_MS,
+	"behind best %",
+	TW_COL_LARGEST_FINDING,
+	TW_COL_LARGEST_GAIN_MS,
+	TW_COL_LARGEST_GAIN_PERCENT,
+	TW_COL_ALL_GAINS_PERCENT,
+	"spread ms",
+	TW_COL_MEDIAN_COMPUTE_MS,
+	TW_COL_MEDIAN_EXPOSED_COMM_MS,
+	TW_COL_MEDIAN_IDLE_MS,
+	"blocked",
+	"GEMM max-min µs",
+	"comm ms",
+	"ranks",
+	"waits for rank",
+	"steps",
+	"run",
+	"threads",
+	"channels",
+};
 static const struct cli_page_part configurations = {
 	"Configurations",
-	"Fastest first; times are medians over the ranks, so that parts need not add up to the total.",
-	NULL,
-	0,
+	"Fastest first; times are medians over the ranks, so that parts need not add up to the total. "
+	"All gains: what the remedies of all its findings together would gain.",
+	configuration_columns,
+	COUNT(configuration_columns),
 };
 static const struct cli_page_part variance = {
 	"Operators With the Largest Variance of Call Times",
