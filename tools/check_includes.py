@@ -62,12 +62,12 @@ ALLOWED = {
                   "job/sums job/transport job/merge path diagnose",
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
-                   "job/merge study/runs",
+                   "job/merge diagnose study/runs",
     "study/variance": "base text data analysis table findings render book job/set job/collectives job/tables "
                       "study/sweep",
     "study/books": "base text os data store analysis table book study/sweep",
     "study/compare": "base text os data store analysis table render book nsys job/set job/match job/clocks "
-                     "job/collectives job/tables study/sweep study/books",
+                     "job/collectives job/tables diagnose study/sweep study/books",
     "study/report": "base text os data table render study/sweep study/variance study/books",
     "cli": None,  # all
 }

@@ -85,15 +85,17 @@ enum trawl_sweep_outputs {
 	TRAWL_SWEEP_SVG = 32,	      /* these as SVG too */
 	TRAWL_SWEEP_COMPARISONS = 64, /* of a rank's reports over all thread counts */
 	TRAWL_SWEEP_AGGREGATES = 128, /* timelines, and collectives, of all in one table */
+	/* What limits each configuration: findings.csv, and a sheet of its collective report. */
+	TRAWL_SWEEP_FINDINGS = 256,
 };
 
 struct trawl_sweep_results;
 
 /*
  * Analyses the traces of all configurations, each read once.  `outputs`: which files are written,
- * of the first four of the enum (the tables of variance by trawl_sweep_results_write()); 0: none.
- * The sweep must outlive the results.  Tables: "configurations", the best one first;
- * "merged_traces".  TRAWL_ENODATA when no trace could be read.
+ * of the first four of the enum (the tables of variance by trawl_sweep_results_write()) and of
+ * findings; 0: none.  The sweep must outlive the results.  Tables: "configurations", the best one
+ * first; "findings" of each, in that order, where they are asked for; "merged_traces".  TRAWL_ENODATA when no trace could be read.
  */
 TRAWL_API int trawl_sweep_analyse(struct trawl_sweep_results **out, const struct trawl_sweep *sweep,
 				  unsigned outputs, struct trawl_error *err) TRAWL_MUST_CHECK;

@@ -148,3 +148,31 @@ struct trawl_table *tw_findings_table(const struct tw_diagnosis *d,
 		add_row(table, d, i);
 	return table;
 }
+
+/* ---- a row in words */
+
+static const char *text_of(const struct trawl_table *findings, size_t row, const char *header)
+{
+	return tw_table_own_text(findings, row, trawl_table_find_column(findings, header));
+}
+
+void tw_finding_add_name(struct tw_str *out, const struct trawl_table *findings, size_t row)
+{
+	const char *where = text_of(findings, row, TW_COL_FINDING_WHERE);
+
+	tw_str_addf(out, "\"%s\"", text_of(findings, row, TW_COL_FINDING_TITLE));
+	if (*where)
+		tw_str_addf(out, " at %.*s", (int)strcspn(where, ";"), where);
+}
+
+void tw_finding_add_gain(struct tw_str *out, const struct trawl_table *findings, size_t row)
+{
+	const char *how = text_of(findings, row, TW_COL_GAIN_HOW);
+
+	tw_str_addf(out, "%s%.3f ms",
+		    !strcmp(how, "bound")    ? "at most " :
+		    !strcmp(how, "estimate") ? "about " :
+					       "",
+		    tw_table_number(findings, row,
+				    trawl_table_find_column(findings, TW_COL_GAIN_MS)));
+}

@@ -8,6 +8,7 @@
 #include "diagnose/diagnosis.h"
 #include "job/clocks/clocks.h"
 #include "job/set/load.h"
+#include "trawl/findings.h"
 
 /* For tw_load_options.attach. */
 int tw_diagnose_attach(struct tw_rank *rank, const struct trawl_report *report);
@@ -23,5 +24,8 @@ int tw_diagnose_job(struct tw_diagnosis *d, struct trawl_job *job, unsigned thre
 /* The same of one trace. */
 int tw_diagnose_trace(struct tw_diagnosis *d, const struct trawl_report *report, unsigned threads,
 		      const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+
+/* What a user of the library has; as long as that lives. */
+const struct tw_diagnosis *tw_diagnosis_of(const struct trawl_diagnosis *diagnosis);
 
 #endif

@@ -76,6 +76,11 @@ void trawl_diagnosis_free(struct trawl_diagnosis *diagnosis)
 	tw_free(diagnosis->allocator, diagnosis, sizeof(*diagnosis));
 }
 
+const struct tw_diagnosis *tw_diagnosis_of(const struct trawl_diagnosis *diagnosis)
+{
+	return &diagnosis->d;
+}
+
 const struct trawl_table *trawl_diagnosis_findings(const struct trawl_diagnosis *diagnosis)
 {
 	return diagnosis->findings;

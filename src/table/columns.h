@@ -6,6 +6,7 @@
 #define TW_TABLE_COLUMNS_H
 
 #define TW_COL_AFTER_MS "ms after"
+#define TW_COL_ALL_GAINS_PERCENT "all gains (%)"
 #define TW_COL_BARRIER_NS "barrier_ns"
 #define TW_COL_BEFORE_MS "ms before"
 #define TW_COL_BUSY_TIME_MS "busy_time ms"
@@ -79,6 +80,9 @@
 #define TW_COL_KERNEL_TIME_US_MEAN "Kernel Time (µs)_mean"
 #define TW_COL_KERNEL_TIME_US_MIN "Kernel Time (µs)_min"
 #define TW_COL_KERNEL_TIME_US_SUM "Kernel Time (µs)_sum"
+#define TW_COL_LARGEST_FINDING "largest finding"
+#define TW_COL_LARGEST_GAIN_MS "its gain ms"
+#define TW_COL_LARGEST_GAIN_PERCENT "its gain (%)"
 #define TW_COL_LARGEST_IN "largest in"
 #define TW_COL_LARGEST_WAIT_US "largest wait (us)"
 #define TW_COL_LAST_EVENT "last_event"

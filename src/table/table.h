@@ -79,6 +79,14 @@ struct trawl_table *tw_table_new_columns(const struct tw_table_spec *spec,
 					 const struct trawl_column *columns, size_t column_count,
 					 const struct trawl_allocator *allocator);
 
+/* The same with columns of texts before those of `spec`: whose the rows are. */
+struct trawl_table *tw_table_new_keyed(const struct tw_table_spec *spec,
+				       const struct trawl_column *keys, size_t key_count,
+				       const struct trawl_allocator *allocator);
+/* The rows of a table of that kind, by its headers; an empty key is a missing cell. */
+void tw_table_add_keyed(struct trawl_table *to, const char *const *keys, size_t key_count,
+			const struct trawl_table *from);
+
 /* A table that depends on nothing: its spec, columns and all their strings are copied. */
 struct trawl_table *tw_table_new_owning(const struct tw_table_spec *spec,
 					const struct trawl_allocator *allocator);

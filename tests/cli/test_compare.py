@@ -196,9 +196,13 @@ class Verdicts(Compare):
         text = self.said(a, b)
         self.assertIn("Breakdown of +0.0600 ms (mean over 5 ranks): waiting for rank 2 +0.0480 ms, "
                       "compute of rank 2 +0.0120 ms.", text)
-        self.assertIn("New straggler in b: rank 2 is the straggler: last in 1 of 1 collectives, "
-                      "caused 0.240 ms of wait", text)
-        self.assertIn("; reason: longer compute, 0.160 ms (median rank 0.100 ms).", text)
+        # Products alone have launches: its gain is 60 of 160 us.
+        self.assertIn("New straggler in b: rank 2 is the straggler: gain 0.060 ms (37.5 %); last in 1 of "
+                      "1 collectives, caused 0.240 ms of wait", text)
+        self.assertIn("; reason: One rank computes longer than the others, which wait for it: it computes "
+                      "0.160 ms, the next slowest rank 0 0.100 ms.", text)
+        self.assertIn('Causes: new "One rank computes longer than the others, which wait for it" at rank 2 '
+                      "(gain 0.060 ms).", text)
         rows = self.tables(a, b)[SPLIT]
         self.assertEqual([(r["part"], r["rank"]) for r in rows[:2]], [("waiting", 2), ("computing", 2)])
         self.assertAlmostEqual(rows[0]["difference ms"], 0.048, delta=1e-12)
@@ -280,11 +284,12 @@ class Verdicts(Compare):
                       ops=[("mm", 1, 2), ("add", 1, 1.5)])
         text = self.said(a, b)
         self.assertIn(". Breakdown of +2.00 ms: exposed communication +1.50 ms, idle time +0.4600 ms, "
-                      "compute +0.0400 ms (below 1 %). Slower: operators mm (+1.00 ms). Faster: "
-                      "operators add (-0.5000 ms). timeline", text)
+                      "compute +0.0400 ms (below 1 %). Causes are not compared: a and b have no findings. "
+                      "Slower: operators mm (+1.00 ms). Faster: operators add (-0.5000 ms). timeline", text)
         text = self.said(b, a)
         self.assertIn("Breakdown of -2.00 ms: exposed communication -1.50 ms, idle time -0.4600 ms, "
-                      "compute -0.0400 ms (below 1 %). Slower: operators add (+0.5000 ms). Faster: "
+                      "compute -0.0400 ms (below 1 %). Causes are not compared: b and a have no findings. "
+                      "Slower: operators add (+0.5000 ms). Faster: "
                       "operators mm (-1.00 ms).", text)
         # Medians 110 and 114 that scatter by 10, communication 50 and 90.
         text = self.said(self.job("c", [100, 110, 120]), self.job("d", [104, 114, 124], comm=90))

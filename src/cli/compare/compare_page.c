@@ -27,6 +27,8 @@ static const char *const shown_columns[] = {
 	TW_COL_TEST_CONFIGURATION,
 	"type",
 	"part",
+	TW_COL_FINDING_N,
+	TW_COL_FINDING_TITLE,
 	"stage",
 	"range",
 	"domain",
@@ -36,6 +38,7 @@ static const char *const shown_columns[] = {
 	"dtype",
 	TW_COL_IN_MSG_NELEMS,
 	"rank",
+	TW_COL_IDLE_CAUSE,
 	"verdict",
 	TW_COL_BASELINE_MS,
 	TW_COL_TEST_MS,
@@ -46,6 +49,12 @@ static const char *const shown_columns[] = {
 	TW_COL_TEST_OVERLAP,
 	TW_COL_BASELINE_EXPOSED_MS,
 	TW_COL_TEST_EXPOSED_MS,
+	TW_COL_GAIN_MS,
+	TW_COL_GAIN_PERCENT,
+	TW_COL_GAIN_TOGETHER_PERCENT,
+	TW_COL_GAIN_HOW,
+	TW_COL_FINDING_WHERE,
+	TW_COL_REMEDY,
 	TW_COL_OTHERS_DIFFERENCE_MS,
 	TW_COL_OF_TOTAL,
 	TW_COL_NOISE_MS,
@@ -90,6 +99,9 @@ static const struct {
 } on_page[] = {
 	{ TW_COMPARISON_SUMMARY, "Baseline and Test", NULL },
 	{ TW_CONFIGURATION_CHANGES, "Configurations", NULL },
+	{ TW_FINDING_CHANGES, "Causes",
+	  "Findings of both sides, by kind and place: what the remedy of each would gain, of a step. A "
+	  "finding that appeared, or gains more than before, is what got worse." },
 	{ TW_TIMELINE_CHANGES, "Timeline",
 	  "Compute, exposed communication, exposed copies and idle time of a rank add up to its "
 	  "total; medians over ranks need not. Faster work leaves more idle time in the same total: "
@@ -139,13 +151,14 @@ static size_t count_folded(const struct trawl_table *table)
 
 /* What is made for a page, and let go with it. */
 struct made {
-	struct trawl_table *narrow[ON_PAGE * TRAWL_COMPARE_MOST_SIDES];
-	struct tw_page_table tables[ON_PAGE * TRAWL_COMPARE_MOST_SIDES];
+	struct trawl_table *narrow[ON_PAGE * TRAWL_COMPARE_MOST_SIDES + 1];
+	struct tw_page_table tables[ON_PAGE * TRAWL_COMPARE_MOST_SIDES + 1];
 	size_t count;
 	const char *lines[TRAWL_COMPARE_MOST_SIDES][TW_ANSWER_LINES]; /* of each pair */
 };
 
-static int add_table(struct made *m, size_t i, const struct trawl_table *table)
+static int add_table(struct made *m, const char *heading, const char *text,
+		     const struct trawl_table *table)
 {
 	struct trawl_table *narrow = narrowed(table);
 	size_t verdict;
@@ -155,8 +168,8 @@ static int add_table(struct made *m, size_t i, const struct trawl_table *table)
 	verdict = trawl_table_find_column(narrow, "verdict");
 	m->narrow[m->count] = narrow;
 	m->tables[m->count++] = (struct tw_page_table){
-		.heading = on_page[i].heading,
-		.text = on_page[i].text,
+		.heading = heading,
+		.text = text,
 		.table = narrow,
 		.verdict = verdict < trawl_table_columns(narrow) ? verdict : SIZE_MAX,
 		.shown = SHOWN_ROWS,
@@ -179,7 +192,7 @@ static int add_pair(struct made *m, const struct trawl_comparison *c, size_t pai
 
 		if (is_shown(on_page[i].table, table) &&
 		    !(parted && on_page[i].table == TW_COMPARISON_SUMMARY) &&
-		    add_table(m, i, table))
+		    add_table(m, on_page[i].heading, on_page[i].text, table))
 			return TRAWL_ENOMEM;
 	}
 	if (!parted || m->count == first)
@@ -192,11 +205,19 @@ static int add_pair(struct made *m, const struct trawl_comparison *c, size_t pai
 
 static int list_tables(struct made *m, const struct trawl_comparison *c)
 {
-	int status = c->side_count > 2 ? add_table(m, 0, c->tables[TW_COMPARISON_SUMMARY]) : 0;
+	int status = c->side_count > 2 ? add_table(m, on_page[0].heading, on_page[0].text,
+						   c->tables[TW_COMPARISON_SUMMARY]) :
+					 0;
 	size_t i;
 
 	for (i = 0; i < c->pair_count && !status; i++)
 		status = add_pair(m, c, i);
+	if (!status && c->findings && trawl_table_rows(c->findings)) {
+		status = add_table(m, "Findings of Each Side",
+				   "What limits each run, its largest gain first.", c->findings);
+		if (!status && c->side_count > 2)
+			m->tables[m->count - 1].part = "Findings";
+	}
 	return status;
 }
 

@@ -61,6 +61,19 @@ static const struct {
 	{ "total_memcpy_time", "all copies" },
 };
 
+enum { CAUSE, CAUSE_BASELINE, CAUSE_TEST, CAUSE_DIFFERENCE, CAUSE_WHY };
+
+static const struct trawl_column cause_columns[] = {
+	[CAUSE] = TW_TEXT("finding", 40, "what was found"),
+	[CAUSE_BASELINE] = NUMBER(TW_COL_BASELINE_MS, "ms", 3, 12, "gain of its remedy"),
+	[CAUSE_TEST] = NUMBER(TW_COL_TEST_MS, "ms", 3, 12, "same for the test"),
+	[CAUSE_DIFFERENCE] = NUMBER("diff. ms", "ms", 3, 12, "test - baseline"),
+	[CAUSE_WHY] = TW_TEXT("change", 16, "what happened to it"),
+};
+
+static const struct tw_table_spec cause_spec =
+	TW_SPEC("causes", "causes", cause_columns, .keep_empty = true);
+
 static void add_timeline(const struct tw_changes *changes, struct cli_screen *s)
 {
 	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
@@ -150,6 +163,33 @@ static void add_items(const struct tw_changes *changes, enum tw_compared_kind ki
 	tw_str_release(&name);
 }
 
+/* Findings that appeared, went, or changed in gain. */
+static void add_causes(const struct tw_changes *changes, struct cli_screen *s)
+{
+	const struct tw_cause_changes *causes = &changes->causes;
+	struct trawl_table *table = tw_table_new(&cause_spec, trawl_allocator_default());
+	size_t differ = 0, i, k;
+
+	for (i = 0; table && i < causes->list.count; i++) {
+		const struct tw_cause_change *c = &causes->list.at[i];
+		size_t row;
+
+		if (c->verdict == TW_SAME || differ++ >= MOST_ROWS)
+			continue;
+		row = tw_table_add_row(table);
+		tw_table_set_str(table, row, CAUSE,
+				 tw_cause_text(tw_cause_shown(c), TW_COL_FINDING_TITLE));
+		for (k = 0; k < 2; k++)
+			if (c->of[k].findings)
+				tw_table_set_real(table, row, CAUSE_BASELINE + k, c->of[k].gain_ms);
+		tw_table_set_real(table, row, CAUSE_DIFFERENCE, c->difference_ms);
+		tw_table_set_str(table, row, CAUSE_WHY, tw_cause_why(c));
+	}
+	cli_add_table(s, table, "causes with a difference: gain of their remedy, of a step");
+	if (differ > MOST_ROWS)
+		tw_str_addf(&s->out, "and %zu more with a difference\n", differ - MOST_ROWS);
+}
+
 enum { STAGE, BEFORE, AFTER, STAGE_DIFFERENCE, OVERLAP, OVERLAP_AFTER, STAGE_VERDICT };
 
 static const struct trawl_column stage_columns[] = {
@@ -210,6 +250,7 @@ static void add_tables(const struct tw_changes *changes, struct cli_screen *s)
 {
 	add_configurations(changes, s);
 	add_timeline(changes, s);
+	add_causes(changes, s);
 	add_stages(changes, s);
 	add_items(changes, TW_RANGE, "NVTX ranges with a difference", s);
 	add_items(changes, TW_OPERATION, "operators with a difference", s);

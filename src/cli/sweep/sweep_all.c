@@ -69,7 +69,8 @@ static int run_all_stages(const struct cli_command *command, int argc, char **ar
 		return status;
 	status = cli_sweep_analyse(&c.s,
 				   TRAWL_SWEEP_REPORTS | TRAWL_SWEEP_COLLECTIVES |
-					   TRAWL_SWEEP_MERGED | TRAWL_SWEEP_VARIANCE,
+					   TRAWL_SWEEP_MERGED | TRAWL_SWEEP_VARIANCE |
+					   TRAWL_SWEEP_FINDINGS,
 				   &results);
 	if (status == CLI_DONE)
 		status = go_on(&c, results);

@@ -25,17 +25,53 @@ static const char *const variance_columns[] = {
 	TW_COL_KERNEL_TIME_MAX_US,
 };
 
+static const char *const configuration_columns[] = {
+	"configuration",
+	TW_COL_OF_ALL_MS,
+	"behind best %",
+	TW_COL_LARGEST_FINDING,
+	TW_COL_LARGEST_GAIN_MS,
+	TW_COL_LARGEST_GAIN_PERCENT,
+	TW_COL_ALL_GAINS_PERCENT,
+	"spread ms",
+	TW_COL_MEDIAN_COMPUTE_MS,
+	TW_COL_MEDIAN_EXPOSED_COMM_MS,
+	TW_COL_MEDIAN_IDLE_MS,
+	"blocked",
+	"GEMM max-min µs",
+	"comm ms",
+	"ranks",
+	"waits for rank",
+	"steps",
+	"run",
+	"threads",
+	"channels",
+};
 static const struct cli_page_part configurations = {
 	"Configurations",
-	"Fastest first; times are medians over the ranks, so that parts need not add up to the total.",
-	NULL,
-	0,
+	"Fastest first; times are medians over the ranks, so that parts need not add up to the total. "
+	"All gains: what the remedies of all its findings together would gain.",
+	configuration_columns,
+	COUNT(configuration_columns),
 };
 static const struct cli_page_part variance = {
 	"Operators With the Largest Variance of Call Times",
 	"Of each report; the overlap is of the longest call with collectives.",
 	variance_columns,
 	COUNT(variance_columns),
+};
+
+static const char *const findings_columns[] = {
+	"configuration", TW_COL_FINDING_N,    TW_COL_FINDING_TITLE,
+	TW_COL_GAIN_MS,	 TW_COL_GAIN_PERCENT, TW_COL_GAIN_TOGETHER_PERCENT,
+	TW_COL_GAIN_HOW, TW_COL_FINDING_RANK, TW_COL_FINDING_WHERE,
+	TW_COL_REMEDY,
+};
+static const struct cli_page_part findings = {
+	"Findings",
+	"What limits each configuration, its largest gain first, in ms of a step.",
+	findings_columns,
+	COUNT(findings_columns),
 };
 
 static const char *name_of(const struct trawl_table *table, size_t row)
@@ -118,6 +154,7 @@ int cli_sweep_write_page(const struct cli_sweep *s, const struct trawl_sweep_res
 	chart = cli_page_table(&page, &configurations, table);
 	if (chart && plots)
 		draw(table, chart);
+	cli_page_table(&page, &findings, trawl_sweep_results_find(results, "findings"));
 	cli_page_table(&page, &variance, trawl_sweep_results_find(results, "gemm_variance"));
 	if (plots)
 		add_plots(&page, s);

@@ -20,7 +20,8 @@ static int report_sweep(const struct cli_command *command, int argc, char **argv
 
 	if (status >= 0)
 		return status;
-	status = cli_sweep_analyse(&s, TRAWL_SWEEP_REPORTS | TRAWL_SWEEP_COLLECTIVES, &results);
+	status = cli_sweep_analyse(
+		&s, TRAWL_SWEEP_REPORTS | TRAWL_SWEEP_COLLECTIVES | TRAWL_SWEEP_FINDINGS, &results);
 	if (status == CLI_DONE)
 		status = cli_sweep_write(&s, TRAWL_SWEEP_COMPARISONS | TRAWL_SWEEP_AGGREGATES,
 					 results);

@@ -44,6 +44,24 @@ static void add_answer(const struct trawl_sweep_results *results, struct cli_scr
 	tw_str_add_cstr(&s->out, count ? "\n" : "");
 }
 
+/* The largest finding of each configuration, where any has one. */
+static void add_largest(const struct trawl_table *configurations, struct cli_screen *s)
+{
+	static const char *const headers[] = { "configuration", TW_COL_LARGEST_FINDING,
+					       TW_COL_LARGEST_GAIN_MS, TW_COL_LARGEST_GAIN_PERCENT,
+					       TW_COL_ALL_GAINS_PERCENT };
+	struct trawl_table *table = tw_table_narrow(configurations, headers,
+						    sizeof(headers) / sizeof(headers[0]),
+						    trawl_allocator_default());
+
+	if (table && trawl_table_columns(table) < 2) {
+		trawl_table_free(table);
+		return;
+	}
+	cli_add_table(s, table,
+		      "largest finding of each configuration, and what all gain together");
+}
+
 static const struct trawl_column verdict_columns[] = {
 	TW_TEXT("text", 100, "sentence of the answer; the first names the best configuration",
 		.values = "!"),
@@ -68,7 +86,8 @@ static int print_json(const struct cli_sweep *c, const struct trawl_sweep_result
 		      const struct trawl_table *more)
 {
 	struct trawl_table *verdict = verdict_of(results);
-	const struct trawl_table *tables[3];
+	const struct trawl_table *findings = trawl_sweep_results_find(results, "findings");
+	const struct trawl_table *tables[4];
 	size_t count = 0;
 	int status;
 
@@ -77,6 +96,8 @@ static int print_json(const struct cli_sweep *c, const struct trawl_sweep_result
 	tables[count++] = trawl_sweep_results_find(results, "configurations");
 	if (more)
 		tables[count++] = more;
+	if (findings)
+		tables[count++] = findings;
 	tables[count++] = verdict;
 	status = cli_print_tables(tables, count, c->common.format, "sweep", 0);
 	trawl_table_free(verdict);
@@ -97,6 +118,8 @@ int cli_sweep_print_results(const struct cli_sweep *c, const struct trawl_sweep_
 	if (format == TW_FORMAT_TABLE)
 		add_answer(results, &s);
 	tw_render(tables, more ? 2 : 1, format, "sweep", s.width, &s.out);
+	if (format == TW_FORMAT_TABLE)
+		add_largest(tables[0], &s);
 	return cli_screen_print(&s);
 }
 
@@ -139,6 +162,7 @@ void cli_sweep_tell_where(const struct cli_sweep *s, const struct trawl_sweep_re
 		  "tables of all configurations" },
 		{ TRAWL_SWEEP_VARIANCE, "variance table", "variance tables" },
 		{ TRAWL_SWEEP_PICTURES, "picture", "pictures" },
+		{ TRAWL_SWEEP_FINDINGS, "table of findings", "tables of findings" },
 		{ TRAWL_SWEEP_MERGED, "merged trace", "merged traces" },
 	};
 	struct tw_str text;

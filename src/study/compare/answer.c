@@ -345,6 +345,26 @@ static bool has_moved(const struct tw_changes *changes)
 	return moved;
 }
 
+/* " (data loading +5.12 ms)": what most of the difference of idle time is, where that is known. */
+static void add_causes(struct tw_str *out, const struct tw_split *split, double apart_ns)
+{
+	enum tw_split_cause best = TW_SPLIT_NO_CAUSE, cause;
+	double most = 0, ns;
+
+	for (cause = TW_SPLIT_LOADING; cause < TW_SPLIT_OTHER_CAUSE; cause++) {
+		ns = tw_split_cause_difference(split, cause) * (apart_ns < 0 ? -1 : 1);
+		if (ns > most) {
+			most = ns;
+			best = cause;
+		}
+	}
+	if (!best)
+		return;
+	tw_str_addf(out, " (%s ", tw_split_causes[best]);
+	tw_add_signed(out, apart_ns < 0 ? -most : most);
+	tw_str_add_char(out, ')');
+}
+
 static void add_part(struct tw_str *out, const struct tw_changes *changes, const struct part *p)
 {
 	bool all = false;
@@ -362,6 +382,8 @@ static void add_part(struct tw_str *out, const struct tw_changes *changes, const
 		tw_add_signed(out, most->ns[1] - most->ns[0]);
 		tw_str_add_char(out, ')');
 	}
+	if (p->part == TW_SPLIT_IDLE)
+		add_causes(out, &changes->split, p->apart_ns);
 	/* The noise of the ranks is no doubt about one that stands out of it. */
 	if (c && !(most && c->judged.why == TW_WHY_NOISE))
 		add_doubt(out, c);
@@ -648,6 +670,7 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 		tw_say_stragglers(changes, labels, answer);
 		tw_say_ranks(changes, answer);
 		say_parts(changes, total, answer);
+		tw_say_causes(changes, labels, answer);
 	} else {
 		tw_str_addf(tw_answer_line(answer),
 			    changes->common ? "Total time is missing in %s or %s." :

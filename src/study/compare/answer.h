@@ -4,7 +4,7 @@
 
 #include "study/compare/tables.h"
 
-#define TW_ANSWER_LINES 12
+#define TW_ANSWER_LINES 14
 
 struct tw_answer {
 	struct tw_str lines[TW_ANSWER_LINES]; /* sentences */
@@ -44,5 +44,8 @@ void tw_add_percent(struct tw_str *out, double percent);
 void tw_say_stragglers(const struct tw_changes *changes, const char *const labels[2],
 		       struct tw_answer *answer);
 void tw_say_ranks(const struct tw_changes *changes, struct tw_answer *answer);
+/* answer_causes.c */
+void tw_say_causes(const struct tw_changes *changes, const char *const labels[2],
+		   struct tw_answer *answer);
 
 #endif

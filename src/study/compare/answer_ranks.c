@@ -150,10 +150,12 @@ static bool waits_apart(const struct tw_split *split, const char *ranks, bool mo
 	double apart = tw_split_difference(split, TW_SPLIT_COMMUNICATION);
 	size_t i;
 
-	for (i = 0; i < split->count; i++)
-		if (split->rows[i].part == TW_SPLIT_WAITING &&
-		    is_listed(ranks, split->rows[i].rank))
-			apart += split->rows[i].ns[1] - split->rows[i].ns[0];
+	for (i = 0; i < split->by_rank.count; i++) {
+		const struct tw_split_row *row = &split->by_rank.at[i];
+
+		if (row->part == TW_SPLIT_WAITING && is_listed(ranks, row->rank))
+			apart += row->ns[1] - row->ns[0];
+	}
 	return (more ? apart : -apart) * 100 >=
 	       split->total_ns[0] * TW_LIMIT_RANK_APART_TOTAL_PERCENT;
 }

@@ -561,6 +561,8 @@ int tw_changes_make(struct tw_changes *changes, const struct tw_samples *samples
 	if (!status)
 		status = tw_split_make(&changes->split, samples);
 	if (!status)
+		status = tw_cause_changes_make(&changes->causes, samples);
+	if (!status)
 		status = tw_changes_find_uneven(changes);
 	tw_free(a, w.values[0], room * sizeof(**w.values));
 	tw_free(a, w.values[1], room * sizeof(**w.values));
@@ -583,6 +585,7 @@ void tw_changes_release(struct tw_changes *changes)
 	}
 	tw_rank_changes_release(&changes->ranks, changes->samples);
 	tw_split_release(&changes->split, changes->samples);
+	tw_cause_changes_release(&changes->causes, changes->samples);
 	tw_uneven_release(changes);
 	tw_free(changes->samples->allocator, changes->totals.items,
 		changes->totals.capacity * sizeof(struct tw_change));

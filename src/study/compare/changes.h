@@ -5,6 +5,7 @@
 #ifndef TW_STUDY_COMPARE_CHANGES_H
 #define TW_STUDY_COMPARE_CHANGES_H
 
+#include "study/compare/causes.h"
 #include "study/compare/rank_changes.h"
 #include "study/compare/samples.h"
 #include "study/compare/split.h"
@@ -61,6 +62,7 @@ struct tw_changes {
 	size_t best[2];	    /* index of `totals` with the least total time, SIZE_MAX: not known */
 	struct tw_rank_changes ranks;
 	struct tw_split split;
+	struct tw_cause_changes causes;
 	/* Configurations whose sides do not show the same number of steps (steps.h). */
 	struct {
 		double *ratios; /* by configuration: how many times as many the test has; NaN */

@@ -12,6 +12,7 @@
 #define TW_COL_CHANGE_OF_TOTAL "change of total (%)"
 #define TW_COL_DIFFERENCE_MS "difference ms"
 #define TW_COL_FASTER "faster (%)"
+#define TW_COL_IDLE_CAUSE "cause"
 #define TW_COL_IN_BOTH "in both"
 #define TW_COL_NOISE_MS "noise ms"
 #define TW_COL_OF_TOTAL "of total (%)"

@@ -257,6 +257,11 @@ static int list_tables(struct trawl_comparison *c, struct trawl_error *err)
 								(enum tw_compare_table)i, &status);
 		if (table)
 			c->tables[c->table_count++] = table;
+		if (i != TW_FINDING_CHANGES || status)
+			continue;
+		c->findings = tw_stack_findings(c->times, c->labels, c->side_count, &status);
+		if (c->findings)
+			c->tables[c->table_count++] = c->findings;
 	}
 	return status ? tw_no_memory(err) : 0;
 }
@@ -325,6 +330,7 @@ void trawl_comparison_free(struct trawl_comparison *c)
 		return;
 	for (i = 0; i < c->pair_count; i++)
 		release_pair(&c->pairs[i]);
+	trawl_table_free(c->findings);
 	for (i = 0; i < TW_COMPARE_TABLES; i++)
 		trawl_table_free(c->stacked[i]);
 	for (i = 0; i < c->opened; i++) {
@@ -446,7 +452,7 @@ size_t trawl_comparison_gate(const struct trawl_comparison *c, double percent,
 
 struct workbook {
 	const struct trawl_table
-		*list[TW_COMPARE_TABLES + TW_COMPARE_MOST_TABLES + TW_SINGLE_TABLES];
+		*list[TW_COMPARE_TABLES + 1 + TW_COMPARE_MOST_TABLES + TW_SINGLE_TABLES];
 	size_t count;
 	struct trawl_table *sheets[TW_COMPARE_MOST_TABLES];
 	size_t sheet_count;

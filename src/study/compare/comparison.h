@@ -30,7 +30,8 @@ struct trawl_comparison {
 	size_t pair_count;
 	/* Of several pairs in one, by enum tw_compare_table; NULL: not there. */
 	struct trawl_table *stacked[TW_COMPARE_TABLES];
-	const struct trawl_table *tables[TW_COMPARE_TABLES];
+	struct trawl_table *findings; /* of all sides; NULL: of none */
+	const struct trawl_table *tables[TW_COMPARE_TABLES + 1];
 	size_t table_count;
 	bool incomplete;
 };
@@ -41,5 +42,12 @@ struct trawl_comparison {
  */
 struct trawl_table *tw_stack_tables(const struct tw_pair *pairs, size_t count,
 				    enum tw_compare_table which, int *status);
+
+/*
+ * The findings of all sides, of `times`, behind columns of the side and its configuration.  NULL where
+ * none has any; *status: out of memory.
+ */
+struct trawl_table *tw_stack_findings(const struct tw_samples *times, const char *const *labels,
+				      size_t count, int *status);
 
 #endif

@@ -215,6 +215,23 @@ void tw_samples_note_waits(struct tw_samples *samples, const struct tw_sample_pl
 		samples->configs[config].waits[place->side] = true;
 }
 
+void tw_samples_note_idle_causes(struct tw_samples *samples, const struct tw_sample_place *place)
+{
+	uint32_t config = config_of(samples, place);
+
+	if (config != UINT32_MAX)
+		samples->configs[config].idle_causes[place->side] = true;
+}
+
+void tw_samples_note_findings(struct tw_samples *samples, const struct tw_sample_place *place,
+			      const struct trawl_table *findings)
+{
+	uint32_t config = config_of(samples, place);
+
+	if (config != UINT32_MAX)
+		samples->configs[config].findings[place->side] = findings;
+}
+
 void tw_samples_note_stragglers(struct tw_samples *samples, const struct tw_sample_place *place,
 				const char *ranks, const char *because)
 {
@@ -238,6 +255,10 @@ static void append_config(struct tw_samples *samples, const struct tw_sample_con
 	tw_samples_note_window(samples, &at, c->window_ns[0]);
 	if (c->waits[0])
 		tw_samples_note_waits(samples, &at);
+	if (c->idle_causes[0])
+		tw_samples_note_idle_causes(samples, &at);
+	if (c->findings[0])
+		tw_samples_note_findings(samples, &at, c->findings[0]);
 	if (c->stragglers[0])
 		tw_samples_note_stragglers(samples, &at, c->stragglers[0], c->because[0]);
 }
@@ -418,6 +439,8 @@ static void join_lone_configs(struct tw_samples *samples)
 	c[0].last_step[i] = c[1].last_step[i];
 	c[0].window_ns[i] = c[1].window_ns[i];
 	c[0].waits[i] = c[1].waits[i];
+	c[0].idle_causes[i] = c[1].idle_causes[i];
+	c[0].findings[i] = c[1].findings[i];
 	c[0].stragglers[i] = c[1].stragglers[i];
 	c[0].because[i] = c[1].because[i];
 	if (!c[0].there[0]) {

@@ -23,6 +23,8 @@ enum tw_compared_kind {
 	TW_COMPARED_KINDS,
 	/* Exposed communication of a rank in which it waits for another, whose number is the name. */
 	TW_EXPOSED_WAIT = TW_COMPARED_KINDS,
+	/* Idle time of a rank by cause; its name is one of tw_split_causes. */
+	TW_IDLE_CAUSE,
 };
 
 #define TW_NO_RANK (-1)
@@ -47,10 +49,12 @@ struct tw_sample_config {
 	bool there[2];	       /* a side has a report or trace of it */
 	/* Of the profiler, that traces of a side show; -1: they do not tell. */
 	int64_t first_step[2], last_step[2];
-	int64_t window_ns[2];	   /* of stages: the longest of its ranks; 0: not known */
-	bool waits[2];		   /* samples of TW_EXPOSED_WAIT are all there are */
-	const char *stragglers[2]; /* ranks as a list, "": none is; NULL: not known */
-	const char *because[2];	   /* what makes them so, in words */
+	int64_t window_ns[2]; /* of stages: the longest of its ranks; 0: not known */
+	bool waits[2];	      /* samples of TW_EXPOSED_WAIT are all there are */
+	bool idle_causes[2];  /* so are those of TW_IDLE_CAUSE */
+	const struct trawl_table *findings[2]; /* table `findings`, borrowed; NULL: not known */
+	const char *stragglers[2];	       /* ranks as a list, "": none is; NULL: not known */
+	const char *because[2];		       /* what makes them so, in words */
 };
 
 /* A rank whose trace has lost a part. */
@@ -98,8 +102,12 @@ void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_pl
 /* How long a window is that stages are of. */
 void tw_samples_note_window(struct tw_samples *samples, const struct tw_sample_place *place,
 			    int64_t ns);
-/* That it is known how long ranks wait for each other. */
+/* That it is known how long ranks wait for each other, and why they are idle. */
 void tw_samples_note_waits(struct tw_samples *samples, const struct tw_sample_place *place);
+void tw_samples_note_idle_causes(struct tw_samples *samples, const struct tw_sample_place *place);
+/* What limits the runs of a place: the table outlives the samples. */
+void tw_samples_note_findings(struct tw_samples *samples, const struct tw_sample_place *place,
+			      const struct trawl_table *findings);
 /* The ranks that others wait for, and why, by the verdict on a job; texts are copied. */
 void tw_samples_note_stragglers(struct tw_samples *samples, const struct tw_sample_place *place,
 				const char *ranks, const char *because);

@@ -4,14 +4,19 @@
 #include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "diagnose/job_diagnosis.h"
 #include "job/collectives/exposed_waits.h"
 #include "job/set/job_notes.h"
+#include "table/pack.h"
 #include "text/rank_list.h"
+#include "study/compare/split.h"
+#include "trawl/findings.h"
 #include "trawl/nsys.h"
 #include "os/file.h"
 #include "os/thread.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,8 +205,41 @@ static void note_stragglers(struct tw_side *side, struct tw_book *book)
 	tw_str_release(&because);
 }
 
+/* A copy of them for the samples; *kept, NULL: nobody asks. */
+static int keep_findings(struct tw_side *side, const struct trawl_table *findings,
+			 const struct trawl_table **kept)
+{
+	struct trawl_table *copy = tw_table_copy(findings, trawl_allocator_default());
+
+	if (!copy || !TW_LIST_ADD(&side->findings, &copy, trawl_allocator_default())) {
+		trawl_table_free(copy);
+		return tw_no_memory(side->err);
+	}
+	tw_samples_note_findings(side->samples, &side->at, copy);
+	if (kept)
+		*kept = copy;
+	return 0;
+}
+
+/* Of a report that has them. */
+static int add_findings(struct tw_side *side, struct tw_book *book)
+{
+	const struct trawl_table *findings;
+
+	if (tw_book_table(book, &tw_findings_spec, &findings, side->err))
+		return leave_out(side);
+	return findings && tw_table_has_column(findings, TW_COL_FINDING_KIND) &&
+			       tw_table_has_column(findings, TW_COL_GAIN_MS) ?
+		       keep_findings(side, findings, NULL) :
+		       0;
+}
+
 static int add_collectives(struct tw_side *side, struct tw_book *book)
 {
+	int status = add_findings(side, book);
+
+	if (status)
+		return status;
 	side->at.rank = TW_NO_RANK;
 	note_stragglers(side, book);
 	return add_sheet(side, book, TW_COLLECTIVE_SYNC);
@@ -249,6 +287,13 @@ static const char *const *tables_to_keep(struct tw_side *side, size_t *count)
 	return names;
 }
 
+/* Whether a part was asked for: then how many steps the whole has does not matter. */
+static bool is_part(const struct trawl_report_options *options)
+{
+	return options->step_first >= 0 || options->range || options->start_ns != TRAWL_TIME_NONE ||
+	       options->end_ns != TRAWL_TIME_NONE;
+}
+
 static int load_traces(struct tw_side *side, const char *const *arguments, size_t count)
 {
 	const struct tw_side_options *o = side->options;
@@ -264,6 +309,8 @@ static int load_traces(struct tw_side *side, const char *const *arguments, size_
 	bool whole;
 
 	load.exposed = true;
+	/* Findings are of the whole. */
+	load.attach = is_part(report) ? NULL : tw_diagnose_attach;
 	load.tables = tables_to_keep(side, &load.table_count);
 	if (!load.tables)
 		return tw_no_memory(side->err);
@@ -278,13 +325,6 @@ static int load_traces(struct tw_side *side, const char *const *arguments, size_
 	side->loaded = true;
 	side->incomplete |= !whole;
 	return 0;
-}
-
-/* Whether a part was asked for: then how many steps the whole has does not matter. */
-static bool is_part(const struct trawl_report_options *options)
-{
-	return options->step_first >= 0 || options->range || options->start_ns != TRAWL_TIME_NONE ||
-	       options->end_ns != TRAWL_TIME_NONE;
 }
 
 static int add_rank(struct tw_side *side, const struct tw_rank *rank)
@@ -334,6 +374,53 @@ static int add_waits(struct tw_side *side, const struct tw_ranks_input *in)
 	side->at.rank = TW_NO_RANK;
 	tw_samples_note_waits(side->samples, &side->at);
 	return tw_exposed_waits(in, add_wait, side) ? tw_no_memory(side->err) : 0;
+}
+
+/* ---- what limits the job */
+
+static void add_idle_causes(struct tw_side *side, const struct tw_diagnosis *d)
+{
+	static const enum tw_split_cause causes[] = {
+		[TW_IDLE_LOADING] = TW_SPLIT_LOADING,
+		[TW_IDLE_WAITING] = TW_SPLIT_SYNC,
+		[TW_IDLE_OTHER] = TW_SPLIT_ALLOCATION,
+		[TW_IDLE_LAUNCH] = TW_SPLIT_LAUNCHING,
+	};
+	uint32_t i;
+	size_t k;
+
+	for (i = 0; i < d->rank_count; i++) {
+		side->at.rank = d->path->ranks[i].rank;
+		for (k = 0; k < sizeof(causes) / sizeof(causes[0]); k++)
+			if (rank_wanted(side, side->at.rank))
+				tw_samples_add(side->samples, &side->at,
+					       (enum tw_compared_kind)TW_IDLE_CAUSE,
+					       tw_split_causes[causes[k]], d->claims[i].idle_ns[k],
+					       TW_NO_CALLS);
+	}
+	tw_samples_note_idle_causes(side->samples, &side->at);
+	side->at.rank = TW_NO_RANK;
+}
+
+/* Once for each job; its verdict is by them where they know of waits. */
+static int diagnose(struct tw_side *side, struct tw_job_wanted *wanted)
+{
+	const struct trawl_table *kept;
+	struct trawl_diagnosis *diagnosis;
+	int status;
+
+	if (is_part(side->options->load.report))
+		return 0;
+	if (trawl_diagnose_job(&diagnosis, &side->job, side->options->load.threads, side->err))
+		return side->err->status;
+	status = keep_findings(side, trawl_diagnosis_findings(diagnosis), &kept);
+	if (!status) {
+		add_idle_causes(side, tw_diagnosis_of(diagnosis));
+		wanted->of_step = !isnan(trawl_diagnosis_step_ns(diagnosis));
+		wanted->findings = trawl_diagnosis_knows_waits(diagnosis) ? kept : NULL;
+	}
+	trawl_diagnosis_free(diagnosis);
+	return status;
 }
 
 /* ---- stages of exports, straight from the file */
@@ -413,15 +500,17 @@ static int add_job(struct tw_side *side)
 		&tw_ranks_table_nccl_summary_implicit_sync,
 		&tw_ranks_table_nccl_summary_long,
 	};
-	const struct tw_job_wanted wanted = { .tables = tables,
-					      .count = sizeof(tables) / sizeof(tables[0]) };
+	struct tw_job_wanted wanted = { .tables = tables,
+					.count = sizeof(tables) / sizeof(tables[0]) };
 	struct trawl_job_report *t = &side->job_tables;
 	struct tw_book *book;
-	int status = tw_job_tables_make(t, &side->job, TRAWL_ALIGN_AUTO, &wanted,
-					side->options->load.threads, trawl_allocator_default(),
-					side->err);
+	int status = diagnose(side, &wanted);
 	size_t i;
 
+	if (!status)
+		status = tw_job_tables_make(t, &side->job, TRAWL_ALIGN_AUTO, &wanted,
+					    side->options->load.threads, trawl_allocator_default(),
+					    side->err);
 	for (i = 0; i < side->job.count && !status; i++)
 		status = add_rank(side, &side->job.ranks[i]);
 	if (!status)

@@ -182,6 +182,11 @@ const char *tw_side_what(const struct tw_side *side)
 
 void tw_side_release(struct tw_side *side)
 {
+	size_t i;
+
+	for (i = 0; i < side->findings.count; i++)
+		trawl_table_free(side->findings.at[i]);
+	TW_LIST_FREE(&side->findings, trawl_allocator_default());
 	tw_book_free(side->book);
 	tw_book_free(side->collectives);
 	tw_job_tables_release(&side->job_tables);

@@ -2,6 +2,7 @@
 #ifndef TW_STUDY_COMPARE_SIDES_H
 #define TW_STUDY_COMPARE_SIDES_H
 
+#include "base/list.h"
 #include "book/book.h"
 #include "job/set/load.h"
 #include "job/tables/all_tables.h"
@@ -44,6 +45,7 @@ struct tw_side {
 	struct tw_str notes; /* of tw_str_note() */
 	bool incomplete;     /* something was left out, and noted */
 
+	TW_LIST(struct trawl_table *) findings; /* of its configurations, for the samples */
 	/* Kept for the workbook: the one report, and the one of collectives. */
 	struct tw_book *book, *collectives;
 	/* What those of traces are made of. */

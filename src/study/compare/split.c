@@ -19,6 +19,15 @@ const char *const tw_split_names[TW_SPLIT_PARTS] = {
 	[TW_SPLIT_REST] = "unattributed",
 };
 
+const char *const tw_split_causes[TW_SPLIT_CAUSES] = {
+	[TW_SPLIT_NO_CAUSE] = "",
+	[TW_SPLIT_LOADING] = "data loading",
+	[TW_SPLIT_SYNC] = "synchronization",
+	[TW_SPLIT_ALLOCATION] = "allocation",
+	[TW_SPLIT_LAUNCHING] = "launching",
+	[TW_SPLIT_OTHER_CAUSE] = "other",
+};
+
 /* A share of the mean of a side. */
 struct piece {
 	struct tw_split_row row;
@@ -40,11 +49,11 @@ struct work {
 /* ---- times of a rank */
 
 /* -1: not there */
-static int64_t find_ns(const struct tw_samples *s, const char *part, uint32_t config, uint32_t side,
-		       int64_t rank)
+static int64_t find_of_kind(const struct tw_samples *s, uint32_t kind, const char *part,
+			    uint32_t config, uint32_t side, int64_t rank)
 {
 	const struct tw_sample place = {
-		.kind = TW_TIMELINE_PART,
+		.kind = kind,
 		.name = tw_pool_find(&s->texts, part, strlen(part)),
 		.config = config,
 		.side = side,
@@ -53,6 +62,12 @@ static int64_t find_ns(const struct tw_samples *s, const char *part, uint32_t co
 	const struct tw_sample *found = place.name ? tw_samples_find(s, &place) : NULL;
 
 	return found ? found->ns : -1;
+}
+
+static int64_t find_ns(const struct tw_samples *s, const char *part, uint32_t config, uint32_t side,
+		       int64_t rank)
+{
+	return find_of_kind(s, TW_TIMELINE_PART, part, config, side, rank);
 }
 
 static const char total_time[] = "total_time";
@@ -79,7 +94,7 @@ static size_t count_ranks(const struct tw_samples *s, uint32_t config, uint32_t 
 /* ---- pieces */
 
 static int add_piece(struct work *w, uint32_t config, uint32_t side, enum tw_split_part part,
-		     int64_t rank, double ns)
+		     int64_t rank, enum tw_split_cause cause, double ns)
 {
 	struct pieces *p = &w->pieces;
 	struct piece *piece;
@@ -88,7 +103,7 @@ static int add_piece(struct work *w, uint32_t config, uint32_t side, enum tw_spl
 			  w->samples->allocator))
 		return TRAWL_ENOMEM;
 	piece = &p->items[p->count++];
-	*piece = (struct piece){ { part, rank, { 0, 0 } }, config };
+	*piece = (struct piece){ { part, rank, cause, { 0, 0 } }, config };
 	piece->row.ns[side] = ns;
 	return 0;
 }
@@ -96,7 +111,7 @@ static int add_piece(struct work *w, uint32_t config, uint32_t side, enum tw_spl
 /* A side of a configuration. */
 struct place {
 	uint32_t config, side;
-	bool paired, waits;
+	bool paired, waits, causes;
 	double weight; /* of one rank in the mean over ranks and configurations */
 };
 
@@ -114,9 +129,32 @@ static const struct {
 	{ "macro_idle_time", TW_SPLIT_IDLE },
 };
 
+/* Idle time of a rank by cause; what none of them has is TW_SPLIT_OTHER_CAUSE. */
+static int add_idle(struct work *w, const struct place *at, int64_t of_rank, int64_t rank,
+		    int64_t idle_ns)
+{
+	unsigned cause = at->causes ? TW_SPLIT_LOADING : TW_SPLIT_NO_CAUSE;
+	int status = 0;
+
+	for (; idle_ns > 0 && !status; cause++) {
+		int64_t ns = idle_ns;
+
+		if (cause > TW_SPLIT_NO_CAUSE && cause < TW_SPLIT_OTHER_CAUSE)
+			ns = find_of_kind(w->samples, TW_IDLE_CAUSE, tw_split_causes[cause],
+					  at->config, at->side, of_rank);
+		/* Gaps between launched work may hold other work. */
+		ns = ns > idle_ns ? idle_ns : ns;
+		if (ns > 0)
+			status = add_piece(w, at->config, at->side, TW_SPLIT_IDLE, rank,
+					   (enum tw_split_cause)cause, (double)ns * at->weight);
+		idle_ns -= ns > 0 ? ns : 0;
+	}
+	return status;
+}
+
 static int add_rank(struct work *w, const struct place *at, const struct tw_sample *total)
 {
-	int64_t rank = at->paired ? total->rank : TW_NO_RANK, rest = total->ns, ns;
+	int64_t rank = at->paired ? total->rank : TW_NO_RANK, rest = total->ns, idle = 0, ns;
 	int status = 0;
 	size_t i;
 
@@ -127,14 +165,21 @@ static int add_rank(struct work *w, const struct place *at, const struct tw_samp
 		if (ns <= 0)
 			continue;
 		rest -= ns;
+		if (parts[i].part == TW_SPLIT_IDLE) {
+			idle += ns;
+			continue;
+		}
 		/* Its waits are taken off it. */
 		status = add_piece(w, at->config, at->side,
 				   transfer ? TW_SPLIT_TRANSFER : parts[i].part,
-				   transfer ? TW_NO_RANK : rank, (double)ns * at->weight);
+				   transfer ? TW_NO_RANK : rank, TW_SPLIT_NO_CAUSE,
+				   (double)ns * at->weight);
 	}
+	if (!status)
+		status = add_idle(w, at, total->rank, rank, idle);
 	if (rest && !status)
 		status = add_piece(w, at->config, at->side, TW_SPLIT_REST, TW_NO_RANK,
-				   (double)rest * at->weight);
+				   TW_SPLIT_NO_CAUSE, (double)rest * at->weight);
 	w->split->total_ns[at->side] += (double)total->ns * at->weight;
 	return status;
 }
@@ -143,10 +188,12 @@ static int add_wait(struct work *w, const struct place *at, const struct tw_samp
 {
 	int64_t late = strtoll(tw_pool_text(&w->samples->texts, wait->name, NULL), NULL, 10);
 	double ns = (double)wait->ns * at->weight;
-	int status = add_piece(w, at->config, at->side, TW_SPLIT_WAITING, late, ns);
+	int status =
+		add_piece(w, at->config, at->side, TW_SPLIT_WAITING, late, TW_SPLIT_NO_CAUSE, ns);
 
 	return status ? status :
-			add_piece(w, at->config, at->side, TW_SPLIT_TRANSFER, TW_NO_RANK, -ns);
+			add_piece(w, at->config, at->side, TW_SPLIT_TRANSFER, TW_NO_RANK,
+				  TW_SPLIT_NO_CAUSE, -ns);
 }
 
 /* Total times and waits of the ranks that count. */
@@ -184,7 +231,11 @@ static int add_config(struct work *w, uint32_t config)
 		return 0;
 	for (side = 0; side < 2 && !status; side++) {
 		size_t ranks = both ? both : n[side];
-		const struct place at = { config, side, both > 0, c->waits[0] && c->waits[1],
+		const struct place at = { config,
+					  side,
+					  both > 0,
+					  c->waits[0] && c->waits[1],
+					  c->idle_causes[0] && c->idle_causes[1],
 					  1.0 / (double)ranks / (double)w->configs };
 
 		if (ranks > w->split->ranks)
@@ -204,6 +255,8 @@ static int compare_pieces(const void *a, const void *b)
 		return x->row.part < y->row.part ? -1 : 1;
 	if (x->row.rank != y->row.rank)
 		return x->row.rank < y->row.rank ? -1 : 1;
+	if (x->row.cause != y->row.cause)
+		return x->row.cause < y->row.cause ? -1 : 1;
 	if (x->config != y->config)
 		return x->config < y->config ? -1 : 1;
 	/* Whatever is left is of one rank and side, and equal ones may change places. */
@@ -226,35 +279,47 @@ static int compare_rows(const void *a, const void *b)
 		return p > q ? -1 : 1;
 	if (x->part != y->part)
 		return x->part < y->part ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->cause < y->cause ? -1 : x->cause > y->cause;
 }
 
-static int make_rows(struct work *w)
+/* Of pieces in order. */
+static int make_rows(const struct work *w, struct tw_split_rows *rows, bool by_cause)
 {
-	struct tw_split *split = w->split;
-	struct pieces *p = &w->pieces;
+	const struct pieces *p = &w->pieces;
 	size_t i;
 
-	if (!p->count)
-		return 0;
-	qsort(p->items, p->count, sizeof(*p->items), compare_pieces);
-	split->rows = tw_alloc_array(w->samples->allocator, p->count, sizeof(*split->rows));
-	if (!split->rows)
+	rows->at = tw_alloc_array(w->samples->allocator, p->count, sizeof(*rows->at));
+	if (!rows->at)
 		return TRAWL_ENOMEM;
-	split->room = p->count;
+	rows->room = p->count;
 	for (i = 0; i < p->count; i++) {
 		const struct tw_split_row *from = &p->items[i].row;
-		struct tw_split_row *to = &split->rows[split->count - (split->count > 0)];
+		struct tw_split_row *to = &rows->at[rows->count - (rows->count > 0)];
 
-		if (!split->count || to->part != from->part || to->rank != from->rank)
-			split->rows[split->count++] = *from;
+		if (!rows->count || to->part != from->part || to->rank != from->rank ||
+		    (by_cause && to->cause != from->cause))
+			rows->at[rows->count++] = *from;
 		else {
 			to->ns[0] += from->ns[0];
 			to->ns[1] += from->ns[1];
 		}
 	}
-	qsort(split->rows, split->count, sizeof(*split->rows), compare_rows);
+	qsort(rows->at, rows->count, sizeof(*rows->at), compare_rows);
 	return 0;
+}
+
+static int make_all_rows(struct work *w)
+{
+	struct pieces *p = &w->pieces;
+	int status;
+
+	if (!p->count)
+		return 0;
+	qsort(p->items, p->count, sizeof(*p->items), compare_pieces);
+	status = make_rows(w, &w->split->rows, true);
+	return status ? status : make_rows(w, &w->split->by_rank, false);
 }
 
 int tw_split_make(struct tw_split *split, const struct tw_samples *samples)
@@ -270,14 +335,16 @@ int tw_split_make(struct tw_split *split, const struct tw_samples *samples)
 	for (i = 0; i < samples->config_count && !status; i++)
 		status = add_config(&w, i);
 	if (!status)
-		status = make_rows(&w);
+		status = make_all_rows(&w);
 	tw_free(samples->allocator, w.pieces.items, w.pieces.capacity * sizeof(*w.pieces.items));
 	return status;
 }
 
 void tw_split_release(struct tw_split *split, const struct tw_samples *samples)
 {
-	tw_free(samples->allocator, split->rows, split->room * sizeof(*split->rows));
+	tw_free(samples->allocator, split->rows.at, split->rows.room * sizeof(*split->rows.at));
+	tw_free(samples->allocator, split->by_rank.at,
+		split->by_rank.room * sizeof(*split->by_rank.at));
 	*split = (struct tw_split){ 0 };
 }
 
@@ -288,9 +355,20 @@ double tw_split_difference(const struct tw_split *split, enum tw_split_part part
 	double sum = 0;
 	size_t i;
 
-	for (i = 0; i < split->count; i++)
-		if (split->rows[i].part == part)
-			sum += difference(&split->rows[i]);
+	for (i = 0; i < split->rows.count; i++)
+		if (split->rows.at[i].part == part)
+			sum += difference(&split->rows.at[i]);
+	return sum;
+}
+
+double tw_split_cause_difference(const struct tw_split *split, enum tw_split_cause cause)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < split->rows.count; i++)
+		if (split->rows.at[i].cause == cause)
+			sum += difference(&split->rows.at[i]);
 	return sum;
 }
 
@@ -301,12 +379,14 @@ const struct tw_split_row *tw_split_main_rank(const struct tw_split *split, enum
 	double sum = 0, size;
 	size_t i;
 
-	for (i = 0; i < split->count; i++) {
-		if (split->rows[i].part != part)
+	for (i = 0; i < split->by_rank.count; i++) {
+		const struct tw_split_row *row = &split->by_rank.at[i];
+
+		if (row->part != part)
 			continue;
 		/* Rows come by size. */
-		most = most ? most : &split->rows[i];
-		sum += fabs(difference(&split->rows[i]));
+		most = most ? most : row;
+		sum += fabs(difference(row));
 	}
 	if (!most || most->rank == TW_NO_RANK || split->ranks < 2)
 		return NULL;

@@ -181,7 +181,15 @@ static const struct trawl_column ranks[] = {
 	[RANK_WHY] = WHY_OF,
 };
 
-enum { SPLIT_PART, SPLIT_RANK, SPLIT_BASELINE, SPLIT_TEST, SPLIT_DIFFERENCE, SPLIT_OF_TOTAL };
+enum {
+	SPLIT_PART,
+	SPLIT_RANK,
+	SPLIT_BASELINE,
+	SPLIT_TEST,
+	SPLIT_DIFFERENCE,
+	SPLIT_OF_TOTAL,
+	SPLIT_CAUSE,
+};
 
 static const struct trawl_column split[] = {
 	[SPLIT_PART] = TW_TEXT(
@@ -200,6 +208,50 @@ static const struct trawl_column split[] = {
 					   "add up to the total's"),
 	[SPLIT_OF_TOTAL] =
 		TW_PERCENT_2(TW_COL_CHANGE_OF_TOTAL, 10, "difference / total of the baseline"),
+	[SPLIT_CAUSE] = TW_TEXT(
+		TW_COL_IDLE_CAUSE, 16,
+		"of idle: what the host did meanwhile (synchronization: it waited for the GPU; "
+		"launching: it was late with the next launch; other: work was queued, or its launch "
+		"is not recorded); empty: not known on both sides",
+		.values = "data loading|synchronization|allocation|launching|other"),
+};
+
+enum {
+	CAUSE_CONFIG,
+	CAUSE_KIND,
+	CAUSE_TITLE,
+	CAUSE_RANK,
+	CAUSE_WHERE,
+	CAUSE_BASELINE,
+	CAUSE_TEST,
+	CAUSE_DIFFERENCE,
+	CAUSE_VERDICT,
+	CAUSE_WHY,
+	CAUSE_REMEDY,
+};
+
+static const struct trawl_column causes[] = {
+	[CAUSE_CONFIG] = CONFIGURATION,
+	[CAUSE_KIND] = TW_TEXT(TW_COL_FINDING_KIND, 24, "code of the kind", .values = "!"),
+	[CAUSE_TITLE] = TW_TEXT(TW_COL_FINDING_TITLE, 50, "what was found", .values = "!"),
+	[CAUSE_RANK] =
+		TW_TEXT(TW_COL_FINDING_RANK, 8, "ranks it concerns; empty: all, or the only one"),
+	[CAUSE_WHERE] =
+		TW_TEXT(TW_COL_FINDING_WHERE, 50, "places in the test, else in the baseline"),
+	[CAUSE_BASELINE] =
+		TIME(TW_COL_BASELINE_MS,
+		     "gain of its remedy, of a step, without steps of the window; empty: no "
+		     "such finding"),
+	[CAUSE_TEST] = TIME(TW_COL_TEST_MS, "same for the test"),
+	[CAUSE_DIFFERENCE] = DIFFERENCE_OF(TW_COL_DIFFERENCE_MS,
+					   "test - baseline; without a finding its gain is 0"),
+	[CAUSE_VERDICT] = TW_TEXT(
+		"verdict", 8,
+		"worse: it appeared, or costs more; better: it went, or costs less; "
+		"same: by less than " TW_LIMIT_TEXT(TW_LIMIT_FINDING_TOLD_PERCENT) " % of a step",
+		.values = "!same|better|worse"),
+	[CAUSE_WHY] = WHY_OF,
+	[CAUSE_REMEDY] = TW_TEXT(TW_COL_REMEDY, 50, "what to change"),
 };
 
 enum {
@@ -282,6 +334,11 @@ const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 			      "GPU time by NVTX range: what differs first, the largest "
 			      "difference first",
 			      ranges),
+	[TW_FINDING_CHANGES] =
+		SPEC_OF_ITEMS("finding_changes",
+			      "causes: findings of both sides by kind and place: what "
+			      "differs first, the largest difference first",
+			      causes),
 	[TW_TIMELINE_BY_CONFIGURATION] = SPEC("timeline_by_configuration",
 					      "timeline of each common configuration",
 					      timeline_each),
@@ -580,32 +637,62 @@ static struct trawl_table *of_ranks(const struct tw_changes *changes, struct tw_
 	return table;
 }
 
-static void add_split(struct trawl_table *table, const char *part, int64_t rank, const double ns[2],
+static void add_split(struct trawl_table *table, const char *part, const struct tw_split_row *of,
 		      double total)
 {
 	size_t row = tw_table_add_row(table);
 
 	tw_table_set_str(table, row, SPLIT_PART, part);
-	set_count(table, row, SPLIT_RANK, rank);
-	set_ms(table, row, SPLIT_BASELINE, ns[0]);
-	set_ms(table, row, SPLIT_TEST, ns[1]);
-	set_ms(table, row, SPLIT_DIFFERENCE, ns[1] - ns[0]);
+	set_count(table, row, SPLIT_RANK, of->rank);
+	set_ms(table, row, SPLIT_BASELINE, of->ns[0]);
+	set_ms(table, row, SPLIT_TEST, of->ns[1]);
+	set_ms(table, row, SPLIT_DIFFERENCE, of->ns[1] - of->ns[0]);
 	tw_table_set_real(table, row, SPLIT_OF_TOTAL,
-			  total > 0 ? (ns[1] - ns[0]) / total * 100 : (double)NAN);
+			  total > 0 ? (of->ns[1] - of->ns[0]) / total * 100 : (double)NAN);
+	set_config(table, row, SPLIT_CAUSE, tw_split_causes[of->cause]);
 }
 
 static struct trawl_table *of_split(const struct tw_changes *changes)
 {
 	const struct tw_split *s = &changes->split;
+	const struct tw_split_row total = { .rank = TW_NO_RANK,
+					    .ns = { s->total_ns[0], s->total_ns[1] } };
 	struct trawl_table *table =
 		tw_table_new(&tw_compare_specs[TW_DIFFERENCE_SPLIT], changes->samples->allocator);
 	size_t i;
 
-	for (i = 0; table && i < s->count; i++)
-		add_split(table, tw_split_names[s->rows[i].part], s->rows[i].rank, s->rows[i].ns,
+	for (i = 0; table && i < s->rows.count; i++)
+		add_split(table, tw_split_names[s->rows.at[i].part], &s->rows.at[i],
 			  s->total_ns[0]);
-	if (table && s->count)
-		add_split(table, "total", TW_NO_RANK, s->total_ns, s->total_ns[0]);
+	if (table && s->rows.count)
+		add_split(table, "total", &total, s->total_ns[0]);
+	return table;
+}
+
+static struct trawl_table *of_causes(const struct tw_changes *changes)
+{
+	const struct tw_samples *samples = changes->samples;
+	struct trawl_table *table =
+		tw_table_new(&tw_compare_specs[TW_FINDING_CHANGES], samples->allocator);
+	size_t i;
+
+	for (i = 0; table && i < changes->causes.list.count; i++) {
+		const struct tw_cause_change *c = &changes->causes.list.at[i];
+		static const size_t texts[] = { CAUSE_KIND, CAUSE_TITLE, CAUSE_RANK, CAUSE_WHERE,
+						CAUSE_REMEDY };
+		size_t row = tw_table_add_row(table), k;
+
+		set_config(table, row, CAUSE_CONFIG, samples->configs[c->config].name);
+		for (k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
+			set_config(table, row, texts[k],
+				   tw_cause_text(tw_cause_shown(c), causes[texts[k]].header));
+		for (k = 0; k < 2; k++)
+			if (c->of[k].findings)
+				tw_table_set_real(table, row, CAUSE_BASELINE + k, c->of[k].gain_ms);
+		tw_table_set_real(table, row, CAUSE_DIFFERENCE, c->difference_ms);
+		tw_table_set_str(table, row, CAUSE_VERDICT, tw_verdict_names[c->verdict]);
+		tw_table_set_str(table, row, CAUSE_WHY, tw_cause_why(c));
+	}
 	return table;
 }
 
@@ -669,9 +756,10 @@ int tw_compare_tables(const struct tw_changes *changes, const struct tw_compared
 	tables[TW_CONFIGURATION_CHANGES] = of_configurations(changes, &text);
 	tables[TW_RANK_CHANGES] = of_ranks(changes, &text);
 	tables[TW_DIFFERENCE_SPLIT] = of_split(changes);
+	tables[TW_FINDING_CHANGES] = of_causes(changes);
 	whole = make_lists(changes, tables, &text) && tables[TW_COMPARISON_SUMMARY] &&
 		tables[TW_CONFIGURATION_CHANGES] && tables[TW_RANK_CHANGES] &&
-		tables[TW_DIFFERENCE_SPLIT] && !text.failed;
+		tables[TW_DIFFERENCE_SPLIT] && tables[TW_FINDING_CHANGES] && !text.failed;
 	tw_str_release(&text);
 	for (i = 0; i < TW_COMPARE_TABLES && whole; i++)
 		if (tables[i] && tw_table_finish(tables[i], NULL))

@@ -25,6 +25,7 @@ enum tw_compare_table {
 	TW_DIFFERENCE_SPLIT,
 	TW_STAGE_CHANGES,
 	TW_RANGE_CHANGES,
+	TW_FINDING_CHANGES,
 	/* These for several configurations, row by row. */
 	TW_TIMELINE_BY_CONFIGURATION,
 	TW_OPERATIONS_BY_CONFIGURATION,

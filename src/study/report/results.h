@@ -7,7 +7,7 @@
 #include "study/variance/steps.h"
 
 #define TW_RESULTS_MOST_TABLES 8
-#define TW_RESULTS_OUTPUTS 8 /* of enum trawl_sweep_outputs */
+#define TW_RESULTS_OUTPUTS 9 /* of enum trawl_sweep_outputs */
 
 struct trawl_sweep_results {
 	const struct trawl_sweep *sweep; /* NULL: of a table alone */

@@ -4,6 +4,7 @@
 #include "study/report/results.h"
 #include "study/variance/points.h"
 #include "table/table.h"
+#include "trawl/render.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,6 +74,8 @@ static int list_configurations(struct trawl_sweep_results *r, bool *has_ranks,
 			.channels = p->point->channels,
 			.ended = p->point->ended,
 			.straggler = p->straggler.len ? p->straggler.ptr : NULL,
+			.findings = p->findings,
+			.gains_of_step = p->findings_of_step,
 			.gemm_difference_us = NAN,
 		};
 		if (tw_configuration_of(&r->list[i], &p->job, trawl_allocator_default()))
@@ -110,6 +113,24 @@ static int add_configurations(struct trawl_sweep_results *r, struct trawl_error 
 	return r->answer.failed ? tw_no_memory(err) : 0;
 }
 
+static int add_findings(struct trawl_sweep_results *r, struct trawl_error *err)
+{
+	struct trawl_table *table =
+		tw_configurations_findings(r->list, r->point_count, trawl_allocator_default());
+	const struct trawl_table *written = table;
+	struct tw_str path;
+	int status = tw_results_add(r, table, err);
+
+	if (status)
+		return status;
+	tw_str_init(&path, trawl_allocator_default());
+	tw_sweep_analysis_path(r->sweep, NULL, &path);
+	status = path.failed ? tw_no_memory(err) : trawl_write_csv(&written, 1, path.ptr, err);
+	tw_results_count(r, TRAWL_SWEEP_FINDINGS, 1);
+	tw_str_release(&path);
+	return status;
+}
+
 static int analyse(struct trawl_sweep_results *r, unsigned outputs, struct trawl_error *err)
 {
 	bool has_ranks = false;
@@ -128,6 +149,8 @@ static int analyse(struct trawl_sweep_results *r, unsigned outputs, struct trawl
 				       r->sweep->directory);
 	if (has_ranks)
 		status = add_configurations(r, err);
+	if (!status && has_ranks && outputs & TRAWL_SWEEP_FINDINGS)
+		status = add_findings(r, err);
 	if (!status && outputs & TRAWL_SWEEP_MERGED)
 		status = add_merged_table(r, err);
 	return status;

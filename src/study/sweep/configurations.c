@@ -3,6 +3,7 @@
 #include "analysis/stats.h"
 #include "base/alloc.h"
 #include "data/limits.h"
+#include "diagnose/diagnosis.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -162,7 +163,11 @@ enum {
 	STEPS,
 	RUN,
 	THREADS,
-	CHANNELS
+	CHANNELS,
+	FINDING,
+	GAIN_MS,
+	GAIN,
+	ALL_GAINS
 };
 
 static const struct trawl_column columns[] = {
@@ -196,10 +201,43 @@ static const struct trawl_column columns[] = {
 	[RUN] = TW_TEXT("run", 12, "status of the run, if known and not success"),
 	[THREADS] = TW_INTEGER("threads", 8, "RCCL threads per block", .values = "!"),
 	[CHANNELS] = TW_INTEGER("channels", 9, "max NCCL channels", .values = "!"),
+	[FINDING] = TW_TEXT(TW_COL_LARGEST_FINDING, 40,
+			    "finding with the largest gain; empty: none, or not known"),
+	[GAIN_MS] = TW_REAL(TW_COL_LARGEST_GAIN_MS, "ms", 3, 10,
+			    "shorter step with its remedy; without steps the window"),
+	[GAIN] = TW_REAL(TW_COL_LARGEST_GAIN_PERCENT, "%", 2, 10, "gain / step, or / window"),
+	[ALL_GAINS] = TW_REAL(TW_COL_ALL_GAINS_PERCENT, "%", 2, 10,
+			      "gain of all remedies together: what the configuration has left"),
 };
 
 static const struct tw_table_spec spec = TW_SPEC(
 	"configurations", "configurations of a sweep, fastest first", columns, .keep_empty = true);
+
+/* Findings come by gain: the first is the largest, the last with a gain has what all gain together. */
+static size_t gains_of(const struct tw_configuration *c)
+{
+	size_t n = 0;
+
+	while (c->findings && n < trawl_table_rows(c->findings) &&
+	       tw_table_cell(c->findings, n, TW_COL_GAIN_MS).state == TRAWL_CELL_VALUE)
+		n++;
+	return n;
+}
+
+static void add_gains(struct trawl_table *table, size_t row, const struct tw_configuration *c)
+{
+	static const char *const first[] = { TW_COL_FINDING_TITLE, TW_COL_GAIN_MS,
+					     TW_COL_GAIN_PERCENT };
+	size_t n = gains_of(c), i;
+
+	if (!n)
+		return;
+	for (i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		tw_table_copy_cell(table, row, FINDING + i, c->findings, 0,
+				   trawl_table_find_column(c->findings, first[i]));
+	tw_table_copy_cell(table, row, ALL_GAINS, c->findings, n - 1,
+			   trawl_table_find_column(c->findings, TW_COL_GAIN_TOGETHER_PERCENT));
+}
 
 static void add_row(struct trawl_table *table, const struct tw_configuration *c,
 		    const struct tw_configuration *best, bool step)
@@ -226,6 +264,7 @@ static void add_row(struct trawl_table *table, const struct tw_configuration *c,
 	if (c->steps >= 0)
 		tw_table_set_integer(table, row, STEPS, c->steps);
 	tw_table_set_str(table, row, RUN, c->ended);
+	add_gains(table, row, c);
 }
 
 struct trawl_table *tw_configurations_table(const struct tw_configuration *list, size_t count,
@@ -238,6 +277,21 @@ struct trawl_table *tw_configurations_table(const struct tw_configuration *list,
 
 	for (i = 0; table && i < count; i++)
 		add_row(table, order[i].of, order[0].of, step);
+	tw_free(allocator, order, (count + 1) * sizeof(*order));
+	return tw_table_finished(table);
+}
+
+struct trawl_table *tw_configurations_findings(const struct tw_configuration *list, size_t count,
+					       const struct trawl_allocator *allocator)
+{
+	struct ordered *order = in_order(list, count, by_step(list, count), allocator);
+	struct trawl_table *table =
+		order ? tw_table_new_keyed(&tw_findings_spec, &columns[NAME], 1, allocator) : NULL;
+	size_t i;
+
+	for (i = 0; table && i < count; i++)
+		if (order[i].of->findings)
+			tw_table_add_keyed(table, &order[i].of->name, 1, order[i].of->findings);
 	tw_free(allocator, order, (count + 1) * sizeof(*order));
 	return tw_table_finished(table);
 }
@@ -429,6 +483,33 @@ static void add_stragglers(struct tw_str *out, const struct tw_configuration *li
 	}
 }
 
+/* What the best has left to gain. */
+static void add_left(struct tw_str *out, const struct tw_configuration *best)
+{
+	size_t n = gains_of(best);
+
+	if (!best->findings)
+		return;
+	if (!n || tw_table_cell(best->findings, 0, TW_COL_GAIN_PERCENT).real <
+			  TW_LIMIT_FINDING_TOLD_PERCENT) {
+		tw_str_add_cstr(out,
+				"Findings: nothing in the best configuration gains " TW_LIMIT_TEXT(
+					TW_LIMIT_FINDING_TOLD_PERCENT) " %.\n");
+		return;
+	}
+	tw_str_add_cstr(out, "Largest finding in the best configuration: ");
+	tw_finding_add_name(out, best->findings, 0);
+	tw_str_add_cstr(out, ", gain ");
+	tw_finding_add_gain(out, best->findings, 0);
+	tw_str_addf(out, "%s (%.1f %%)", best->gains_of_step ? " of a step" : "",
+		    tw_table_cell(best->findings, 0, TW_COL_GAIN_PERCENT).real);
+	if (n > 1)
+		tw_str_addf(
+			out, "; all %zu findings together %.1f %%", n,
+			tw_table_cell(best->findings, n - 1, TW_COL_GAIN_TOGETHER_PERCENT).real);
+	tw_str_add_cstr(out, ".\n");
+}
+
 /* `order` has the `n` candidates first; `list` has all. */
 static void add_best(struct tw_str *out, const struct ordered *order, size_t n,
 		     const struct tw_configuration *list, size_t count, bool step)
@@ -471,6 +552,7 @@ void tw_configurations_answer(const struct tw_configuration *list, size_t count,
 	}
 	add_caveats(out, list, count);
 	add_best(out, order, n, list, count, step);
+	add_left(out, order[0].of);
 	add_stragglers(out, list, count);
 	tw_free(out->allocator, order, (count + 1) * sizeof(*order));
 }

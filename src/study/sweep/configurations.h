@@ -14,8 +14,10 @@ struct tw_configuration {
 	int64_t threads, channels;
 	const char *ended;     /* how its run ended, NULL: well, or not told; borrowed */
 	const char *straggler; /* ranks that the others wait for, "2", NULL: none; borrowed */
-	size_t ranks;	       /* that count: with GPU work, and whole, where any are */
-	size_t damaged;	       /* that do not count, since parts of their traces are lost */
+	const struct trawl_table *findings; /* what limits it; NULL: not known; borrowed */
+	bool gains_of_step;		    /* else of the window */
+	size_t ranks;	/* that count: with GPU work, and whole, where any are */
+	size_t damaged; /* that do not count, since parts of their traces are lost */
 	double part_ms[TW_TIMELINE_PARTS]; /* median over the ranks, NaN without any */
 	double spread_ms;		   /* of the total time over the ranks, NaN below two */
 	int64_t steps;		   /* that each of its ranks shows, -1: not told, or unlike */
@@ -33,9 +35,13 @@ int tw_configuration_of(struct tw_configuration *out, const struct trawl_job *jo
 struct trawl_table *tw_configurations_table(const struct tw_configuration *list, size_t count,
 					    const struct trawl_allocator *allocator);
 
+/* What limits each, in that order, behind its name; NULL: no memory. */
+struct trawl_table *tw_configurations_findings(const struct tw_configuration *list, size_t count,
+					       const struct trawl_allocator *allocator);
+
 /*
  * The answer in sentences, one a line: what does not count, the best configuration, by how much,
- * whether that is more than noise, what it trades.  Where all tell their steps and these differ, by
+ * whether that is more than noise, what it trades, what limits it.  Where all tell their steps and these differ, by
  * the time of a step.  Nothing when no configuration has GPU work.
  */
 void tw_configurations_answer(const struct tw_configuration *list, size_t count,

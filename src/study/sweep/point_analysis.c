@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "data/limits.h"
+#include "diagnose/job_diagnosis.h"
 #include "text/rank_list.h"
 #include "job/tables/all_tables.h"
 #include "os/thread.h"
@@ -10,6 +11,7 @@
 #include "trawl/render.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -133,6 +135,7 @@ static void load_options(struct tw_point_analysis *p, const struct trawl_report_
 		.table_count = p->outputs & wanted ? KEPT : 0,
 		.each = p->outputs & TRAWL_SWEEP_REPORTS ? write_report : NULL,
 		.each_context = p,
+		.attach = p->outputs & TRAWL_SWEEP_FINDINGS ? tw_diagnose_attach : NULL,
 		.progress = note_progress,
 		.progress_context = p,
 	};
@@ -328,6 +331,25 @@ static void note_job(struct tw_point_analysis *p)
 	}
 }
 
+/* ---- findings */
+
+static void diagnose(struct tw_point_analysis *p)
+{
+	struct trawl_diagnosis *diagnosis;
+	struct trawl_error err;
+
+	if (trawl_diagnose_job(&diagnosis, &p->job, p->threads, &err)) {
+		fail(p, &err);
+		return;
+	}
+	p->findings = tw_table_copy(trawl_diagnosis_findings(diagnosis), trawl_allocator_default());
+	p->findings_of_step = !isnan(trawl_diagnosis_step_ns(diagnosis));
+	p->findings_of_waits = trawl_diagnosis_knows_waits(diagnosis);
+	if (!p->findings)
+		fail_memory(p);
+	trawl_diagnosis_free(diagnosis);
+}
+
 /* ---- collectives */
 
 /* What the collectives say: ranks that the others wait for. */
@@ -348,12 +370,33 @@ static void take_straggler(struct tw_point_analysis *p, const struct trawl_table
 	}
 }
 
+/* As trawl collectives has them: findings first. */
+static int write_workbook(const struct tw_point_analysis *p, const struct trawl_job_report *t,
+			  struct trawl_error *err)
+{
+	const struct trawl_allocator *a = trawl_allocator_default();
+	const struct trawl_table **tables = tw_alloc_array(a, t->count + 1, sizeof(*tables));
+	struct tw_str path;
+	size_t count = 0, i;
+	int status;
+
+	tw_str_init(&path, a);
+	tw_sweep_collective_path(p->sweep, p->point, &path);
+	if (tables && p->findings)
+		tables[count++] = p->findings;
+	for (i = 0; tables && i < t->count; i++)
+		tables[count++] = t->tables[i];
+	status = !tables || path.failed ? tw_no_memory(err) :
+					  trawl_write_xlsx(tables, count, path.ptr, err);
+	tw_str_release(&path);
+	tw_free(a, tables, (t->count + 1) * sizeof(*tables));
+	return status;
+}
+
 static int write_collectives(struct tw_point_analysis *p, const struct trawl_job_report *t,
 			     struct trawl_error *err)
 {
 	const struct trawl_table *comms = trawl_job_report_find(t, "nccl_summary_implicit_sync");
-	struct tw_str path;
-	int status;
 
 	if (comms && trawl_table_rows(comms)) {
 		p->comms = tw_table_copy(comms, trawl_allocator_default());
@@ -363,14 +406,7 @@ static int write_collectives(struct tw_point_analysis *p, const struct trawl_job
 		tw_str_note(&p->notes, "%s: no collectives", p->point->name);
 	}
 	take_straggler(p, trawl_job_report_find(t, "verdict"));
-	tw_str_init(&path, trawl_allocator_default());
-	tw_sweep_collective_path(p->sweep, p->point, &path);
-	status = path.failed || p->straggler.failed ?
-			 tw_no_memory(err) :
-			 trawl_write_xlsx((const struct trawl_table *const *)t->tables, t->count,
-					  path.ptr, err);
-	tw_str_release(&path);
-	return status;
+	return p->straggler.failed ? tw_no_memory(err) : write_workbook(p, t, err);
 }
 
 /* Skews and waits are not those of the times as recorded then: nobody shall take them for it. */
@@ -396,7 +432,8 @@ static void note_clocks(struct tw_point_analysis *p, const struct tw_clocks *clo
 
 static void make_collectives(struct tw_point_analysis *p)
 {
-	static const struct tw_job_wanted all = { 0 };
+	const struct tw_job_wanted all = { .findings = p->findings_of_waits ? p->findings : NULL,
+					   .of_step = p->findings_of_step };
 	struct trawl_job_report t;
 	struct trawl_error err;
 
@@ -461,6 +498,8 @@ static void analyse_point(void *context, size_t number)
 	}
 	if (!read_traces(p, &set) && p->loaded) {
 		note_job(p);
+		if (p->outputs & TRAWL_SWEEP_FINDINGS && p->job.count)
+			diagnose(p);
 		if (p->outputs & TRAWL_SWEEP_COLLECTIVES && p->job.count)
 			make_collectives(p);
 	}
@@ -476,6 +515,7 @@ void tw_point_analysis_release(struct tw_point_analysis *p)
 	if (p->loaded)
 		tw_job_release(&p->job);
 	trawl_table_free(p->comms);
+	trawl_table_free(p->findings);
 	tw_str_release(&p->straggler);
 	tw_str_release(&p->notes);
 	pthread_mutex_destroy(&p->lock);

@@ -34,7 +34,10 @@ struct tw_point_analysis {
 	struct trawl_job job; /* ranks with their tables; those of merged alone are not there */
 	bool loaded;	      /* the job is there */
 	bool *reported;	      /* by rank of the point: its report was written */
-	struct trawl_table *comms; /* nccl_summary_implicit_sync, NULL: no collectives */
+	struct trawl_table *comms;    /* nccl_summary_implicit_sync, NULL: no collectives */
+	struct trawl_table *findings; /* what limits it; NULL: not asked for, or no rank */
+	bool findings_of_step,
+		findings_of_waits; /* gains are of a step; stragglers are among them */
 	struct tw_str straggler;   /* ranks that the others wait for; empty: none */
 	uint64_t merged_slices;
 	struct tw_str notes; /* of tw_str_note() */
@@ -52,8 +55,8 @@ struct tw_point_analysis {
 
 /*
  * All configurations of a sweep, as many `analyses`, several at once, in the memory and on the
- * threads that there are.  `outputs`: TRAWL_SWEEP_REPORTS, _COLLECTIVES, _MERGED, and _VARIANCE for
- * the table gemm_instances of each rank to be kept.  Each is to be released.
+ * threads that there are.  `outputs`: TRAWL_SWEEP_REPORTS, _COLLECTIVES, _MERGED, _FINDINGS, and
+ * _VARIANCE for the table gemm_instances of each rank to be kept.  Each is to be released.
  */
 void tw_sweep_analyse(const struct trawl_sweep *sweep, const struct tw_sweep_reading *reading,
 		      unsigned outputs, struct tw_point_analysis *analyses);
