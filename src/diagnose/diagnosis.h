@@ -34,11 +34,9 @@ struct tw_diagnosis {
 	struct tw_path *path;
 	struct tw_claims *claims; /* by rank */
 	uint32_t rank_count;
-	int64_t *times; /* as recorded */
 	int64_t window_ns;
 	double step_ns;			     /* NaN: no two steps */
 	uint32_t steps;			     /* 0: not annotated */
-	bool has_inferred;		     /* some causes are */
 	TW_LIST(struct tw_finding) findings; /* by gain, then observations */
 	_Atomic bool failed;		     /* kinds are looked at by several threads */
 };

@@ -268,10 +268,11 @@ static bool has_steps(const struct tw_diagnosis *d)
 	return d->step_ns > 0;
 }
 
-static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, const int64_t *times,
+static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, struct tw_times times,
 		    bool of_window, struct tw_gain *gain)
 {
-	int64_t left_ns = tw_window_ns(d->path, times);
+	const struct tw_path_window after = tw_window_of(d->path, times);
+	int64_t left_ns = tw_window_length(&after);
 	double window = (double)(d->window_ns - left_ns), step = tw_step_ns(d->path, times);
 
 	if (of_window || !has_steps(d) || isnan(step)) {
@@ -282,20 +283,20 @@ static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, c
 		gain->percent = 100 * gain->ns / d->step_ns;
 	}
 	gain->inferred_percent =
-		left_ns && d->has_inferred ?
-			100 * (double)tw_critical_inferred_ns(d->path, s, tw_plain(times)) /
+		left_ns && d->path->inferred ?
+			100 * (double)tw_critical_inferred_ns(d->path, s, times, &after) /
 				(double)left_ns :
 			0;
 }
 
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, struct tw_gain *gain)
 {
-	int64_t *times = tw_path_times(d->path);
-	int status = times ? tw_path_replay(d->path, s, times) : -1;
+	struct tw_replay replay;
+	int status = tw_replay_run(&replay, d->path, s, 1, d->allocator);
 
 	if (!status)
-		measure(d, s, times, of_window, gain);
-	tw_path_times_free(d->path, times);
+		measure(d, s, tw_replayed(&replay, 0), of_window, gain);
+	tw_replay_release(&replay);
 	if (status)
 		d->failed = true;
 	return status;

@@ -108,16 +108,16 @@ static struct tw_segment segment_at(const struct tw_path *path, const struct tw_
 	return seg;
 }
 
-int tw_critical_find(struct tw_critical *c, const struct tw_path *path, const int64_t *times,
+int tw_critical_find(struct tw_critical *c, const struct tw_path *path,
 		     const struct trawl_allocator *allocator)
 {
+	const struct tw_times times = tw_recorded(path);
 	uint32_t p;
 
-	*c = (struct tw_critical){ .window = tw_window_of(path, tw_plain(times)) };
+	*c = (struct tw_critical){ .window = tw_window_of(path, times) };
 	p = c->window.last;
-	while (p != TW_NO_POINT && times[p] > c->window.start_ns) {
-		struct tw_segment seg =
-			segment_at(path, NULL, tw_plain(times), c->window.start_ns, p);
+	while (p != TW_NO_POINT && tw_time(times, p) > c->window.start_ns) {
+		struct tw_segment seg = segment_at(path, NULL, times, c->window.start_ns, p);
 
 		seg.class = tw_path_class_of(path, p, seg.from, seg.code);
 		if (!TW_LIST_ADD(&c->segments, &seg, allocator))
@@ -134,15 +134,14 @@ void tw_critical_release(struct tw_critical *c, const struct trawl_allocator *al
 }
 
 int64_t tw_critical_inferred_ns(const struct tw_path *path, const struct tw_scenario *s,
-				struct tw_times times)
+				struct tw_times times, const struct tw_path_window *w)
 {
-	const struct tw_path_window w = tw_window_of(path, times);
 	bool after = false; /* the segment after it is inferred */
-	uint32_t p = path->inferred ? w.last : TW_NO_POINT;
+	uint32_t p = path->inferred ? w->last : TW_NO_POINT;
 	int64_t sum = 0;
 
-	while (p != TW_NO_POINT && tw_time(times, p) > w.start_ns) {
-		struct tw_segment seg = segment_at(path, s, times, w.start_ns, p);
+	while (p != TW_NO_POINT && tw_time(times, p) > w->start_ns) {
+		struct tw_segment seg = segment_at(path, s, times, w->start_ns, p);
 
 		if (seg.inferred || after)
 			sum += seg.duration_ns;
@@ -169,12 +168,12 @@ static void end_slack(const struct tw_path *path, int64_t *slack, int64_t end_ns
 			}
 }
 
-void tw_slack_find(const struct tw_path *path, const int64_t *times, int64_t *slack)
+void tw_slack_find(const struct tw_path *path, int64_t *slack)
 {
 	uint32_t i = path->point_count, cause;
 	int64_t left;
 
-	end_slack(path, slack, tw_window_of(path, tw_plain(times)).end_ns);
+	end_slack(path, slack, tw_window_of(path, tw_recorded(path)).end_ns);
 	while (i--) {
 		uint32_t p = path->order[i];
 
