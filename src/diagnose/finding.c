@@ -268,12 +268,12 @@ static bool has_steps(const struct tw_diagnosis *d)
 	return d->step_ns > 0;
 }
 
-static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, struct tw_times times,
+static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, const struct tw_replay *replay,
 		    bool of_window, struct tw_gain *gain)
 {
-	const struct tw_path_window after = tw_window_of(d->path, times);
+	const struct tw_path_window after = tw_window_of(d->path, tw_replayed(replay, 0));
 	int64_t left_ns = tw_window_length(&after);
-	double window = (double)(d->window_ns - left_ns), step = tw_step_ns(d->path, times);
+	double window = (double)(d->window_ns - left_ns), step = tw_step_ns(d->path, tw_replayed(replay, 0));
 
 	if (of_window || !has_steps(d) || isnan(step)) {
 		gain->ns = window / (d->steps ? d->steps : 1);
@@ -284,7 +284,7 @@ static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, s
 	}
 	gain->inferred_percent =
 		left_ns && d->path->inferred ?
-			100 * (double)tw_critical_inferred_ns(d->path, s, times, &after) /
+			100 * (double)tw_critical_inferred_ns(replay, 0, s, &after) /
 				(double)left_ns :
 			0;
 }
@@ -295,7 +295,7 @@ int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, st
 	int status = tw_replay_run(&replay, d->path, s, 1, d->allocator);
 
 	if (!status)
-		measure(d, s, tw_replayed(&replay, 0), of_window, gain);
+		measure(d, s, &replay, of_window, gain);
 	tw_replay_release(&replay);
 	if (status)
 		d->failed = true;

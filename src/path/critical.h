@@ -49,11 +49,11 @@ int tw_critical_find(struct tw_critical *critical, const struct tw_path *path,
 void tw_critical_release(struct tw_critical *critical, const struct trawl_allocator *allocator);
 
 /*
- * Time of the critical path that inferred causes put on it: they, and what directly precedes each.
- * With `s`, times and window of a scenario after its replay.
+ * Time of the critical path that inferred causes put on it, in a scenario that was replayed: they, and
+ * what directly precedes each.
  */
-int64_t tw_critical_inferred_ns(const struct tw_path *path, const struct tw_scenario *s,
-				struct tw_times times, const struct tw_path_window *window);
+int64_t tw_critical_inferred_ns(const struct tw_replay *replay, unsigned lane,
+				const struct tw_scenario *s, const struct tw_path_window *window);
 
 #define TW_NO_SLACK INT64_MAX
 

@@ -214,12 +214,9 @@ static bool counts(const struct tw_path_point *p)
 	return tw_is_end(p) || !tw_is_gpu_point(p) || p->flags & TW_POINT_LAUNCHED;
 }
 
-static bool is_later(const struct join *j, uint32_t a, uint32_t b)
+static bool is_later(const struct tw_path *path, uint32_t a, uint32_t b)
 {
-	int64_t x = j->path->points[j->path->from[a]].time_ns;
-	int64_t y = j->path->points[j->path->from[b]].time_ns;
-
-	return x > y || (x == y && tw_path_code(j->path, a) < tw_path_code(j->path, b));
+	return path->points[path->from[a]].time_ns > path->points[path->from[b]].time_ns;
 }
 
 /* The latest cause binds; at the end of a fetch that waited the batch. */
@@ -234,7 +231,7 @@ static void bind(struct join *j, uint32_t point)
 	for (i = p->causes + 1; i < end; i++)
 		if (p->flags & TW_POINT_FETCH && !tw_is_gpu_point(p) ?
 			    tw_path_code(j->path, i) == TW_CAUSE_BATCH :
-			    is_later(j, i, best))
+			    is_later(j->path, i, best))
 			best = i;
 	p->bind = best - p->causes < UINT16_MAX ? (uint16_t)(best - p->causes) : UINT16_MAX - 1;
 }
@@ -405,7 +402,7 @@ static void add_delays(struct join *j)
 	for (i = 0; i < path->cause_count; i++) {
 		enum tw_cause code = tw_path_code(path, i);
 
-		path->inferred += code == TW_CAUSE_WAIT || code == TW_CAUSE_INFERRED;
+		path->inferred += tw_is_inferred(code);
 		path->queues += code == TW_CAUSE_QUEUE;
 	}
 }
@@ -486,7 +483,7 @@ static void cut(struct order *o, uint32_t point)
 			path->notes.cut++;
 			path->queues -= tw_path_code(path, cause) == TW_CAUSE_QUEUE;
 			path->from[cause] = TW_NO_POINT;
-		} else if (best == TW_NO_POINT || is_later(o->j, cause, best)) {
+		} else if (best == TW_NO_POINT || is_later(path, cause, best)) {
 			best = cause;
 		}
 	}

@@ -61,7 +61,7 @@ enum tw_point_flag {
 
 struct tw_path_point {
 	int64_t time_ns; /* of GPU work and the host on the common clock */
-	uint32_t causes; /* where its causes begin; they end where those of the next begin */
+	uint32_t causes; /* where its causes begin, in order of code, to where those of the next do */
 	uint32_t label;	 /* of the rank's labels */
 	uint32_t rank;	 /* index of ranks */
 	uint16_t bind;	 /* which of its causes binds, UINT16_MAX: it has none */
@@ -197,6 +197,12 @@ static inline unsigned tw_kind_of(const struct tw_path_point *point)
 static inline bool tw_is_gpu_point(const struct tw_path_point *point)
 {
 	return point->kind <= TW_POINT_GPU + 1;
+}
+
+/* Those that are inferred come last. */
+static inline bool tw_is_inferred(enum tw_cause code)
+{
+	return code == TW_CAUSE_WAIT || code == TW_CAUSE_INFERRED;
 }
 
 /* The end of communication whose other ranks are not there. */

@@ -86,7 +86,6 @@ void tw_scenario_set(struct tw_scenario *s, uint32_t point, uint32_t cause, int6
 	edit = make_edit(s, point, cause);
 	if (edit)
 		edit->delay_ns = delay_ns;
-	s->reroutes |= delay_ns == TW_CUT;
 }
 
 void tw_scenario_cut(struct tw_scenario *s, uint32_t point, uint32_t cause)
@@ -99,7 +98,6 @@ void tw_scenario_add(struct tw_scenario *s, uint32_t point, uint32_t from, int64
 	struct tw_scenario_cause cause = { point, from, delay_ns };
 
 	touch(s, point);
-	s->reroutes = true;
 	s->failed |= !TW_LIST_ADD(&s->added, &cause, s->allocator);
 }
 
@@ -372,7 +370,7 @@ static inline int64_t ruled_delay(const struct tw_scenario *s, enum tw_point_cla
 	return s->rule ? s->rule(s->path, point, cause, delay, s->context) : delay;
 }
 
-/* The latest of the causes, as changed; of those that are equally late that of the lowest code. */
+/* The latest of the causes, as changed; of those that are equally late the first. */
 static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point,
 				     struct tw_times times)
 {
@@ -393,8 +391,7 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 		time = edit ? edit->delay_ns :
 			      ruled_delay(s, class, point, cause, tw_path_delay(path, point, cause));
 		time = tw_ns_sum(tw_time(times, from), time);
-		if (time > bound.time_ns ||
-		    (time == bound.time_ns && tw_path_code(path, cause) < bound.code))
+		if (time > bound.time_ns)
 			bound = (struct tw_bound){ from, tw_path_code(path, cause), time };
 	}
 	if (!touched || !s->added.count)
@@ -413,11 +410,9 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 struct tw_bound tw_path_bound(const struct tw_path *path, const struct tw_scenario *s,
 			      uint32_t point, struct tw_times times)
 {
-	const struct tw_path_point *p = &path->points[point];
-	uint32_t cause = s ? p->causes : tw_path_binding(path, point);
+	uint32_t cause = tw_path_binding(path, point);
 
-	/* One alone binds. */
-	if (s && (p[1].causes - cause != 1 || path->from[cause] == TW_NO_POINT || s->reroutes))
+	if (s)
 		return changed_bound(s, point, times);
 	if (cause == TW_NO_POINT)
 		return (struct tw_bound){ TW_NO_POINT, TW_CAUSES, INT64_MIN };
@@ -437,7 +432,6 @@ struct run {
 	unsigned count;
 	uint64_t *touched; /* by any of them */
 	bool ruled;	   /* one of them has a rule */
-	uint32_t used;	   /* slots */
 };
 
 static bool is_changed(const struct run *run, uint32_t point)
@@ -457,7 +451,7 @@ static bool changes_delay(const struct run *run, uint32_t point, uint32_t cause,
 }
 
 /* Whether a point follows one other in all scenarios, by the same delay, or keeps its time. */
-static inline bool follows_one(const struct run *run, uint32_t point)
+static inline __attribute__((always_inline)) bool follows_one(const struct run *run, uint32_t point, bool ruled)
 {
 	struct tw_replay *out = run->out;
 	const struct tw_path *path = out->path;
@@ -473,7 +467,8 @@ static inline bool follows_one(const struct run *run, uint32_t point)
 		return true;
 	}
 	delay = tw_path_delay(path, point, cause);
-	if (run->ruled && changes_delay(run, point, cause, delay))
+	if (tw_is_inferred(tw_path_code(path, cause)) ||
+	    (ruled && changes_delay(run, point, cause, delay)))
 		return false;
 	from = path->from[cause];
 	out->slot[point] = out->slot[from];
@@ -481,20 +476,21 @@ static inline bool follows_one(const struct run *run, uint32_t point)
 	return true;
 }
 
-/* The latest of the causes by rules alone, in all scenarios. */
-static inline void find_latest(const struct run *run, uint32_t point, unsigned width,
-			       int64_t *latest)
+/* The latest of the causes by rules alone, in all scenarios, and which that is, TW_NO_POINT: none. */
+static inline __attribute__((always_inline)) void find_latest(const struct run *run, uint32_t point, unsigned width, bool ruled,
+			       int64_t *latest, uint32_t *best)
 {
 	const struct tw_replay *out = run->out;
 	const struct tw_path *path = out->path;
 	const struct tw_path_point *p = &path->points[point];
 	enum tw_point_class class = class_of(p);
-	int64_t delays[TW_LANES];
 	uint32_t cause;
 	unsigned k;
 
-	for (k = 0; k < width; k++)
+	for (k = 0; k < width; k++) {
 		latest[k] = INT64_MIN;
+		best[k] = TW_NO_POINT;
+	}
 	for (cause = p->causes; cause < p[1].causes; cause++) {
 		uint32_t from = path->from[cause];
 		const int64_t *in;
@@ -503,46 +499,68 @@ static inline void find_latest(const struct run *run, uint32_t point, unsigned w
 		if (from == TW_NO_POINT)
 			continue;
 		in = out->slots + (size_t)out->slot[from] * width;
-		after = out->after[from];
 		delay = tw_path_delay(path, point, cause);
-		for (k = 0; k < width; k++)
-			delays[k] = tw_ns_sum(after, run->ruled && k < run->count ?
-							     ruled_delay(&run->s[k], class, point,
-									 cause, delay) :
-							     delay);
+		after = tw_ns_sum(out->after[from], delay);
 		for (k = 0; k < width; k++) {
-			int64_t time = tw_ns_sum(in[k], delays[k]);
+			int64_t time;
 
+			if (ruled && k < run->count)
+				after = tw_ns_sum(out->after[from],
+						  ruled_delay(&run->s[k], class, point, cause,
+							      delay));
+			time = tw_ns_sum(in[k], after);
+			best[k] = time > latest[k] ? cause : best[k];
 			latest[k] = time > latest[k] ? time : latest[k];
 		}
 	}
 }
 
-static inline void replay_all(struct run *run, unsigned width)
+/* Of one scenario that changes a point. */
+static void change(const struct run *run, uint32_t point, unsigned lane, int64_t *time,
+		   uint32_t *inferred)
+{
+	const struct tw_replay *out = run->out;
+	struct tw_bound bound = changed_bound(&run->s[lane], point, tw_replayed(out, lane));
+
+	*time = bound.from == TW_NO_POINT ? out->path->points[point].time_ns : bound.time_ns;
+	*inferred = bound.from == TW_NO_POINT	? TW_NO_POINT :
+		    tw_is_inferred(bound.code) ? point :
+						 tw_last_inferred(out, lane, bound.from);
+}
+
+static inline __attribute__((always_inline)) void replay_all(struct run *run, unsigned width, bool ruled)
 {
 	struct tw_replay *out = run->out;
 	const struct tw_path *path = out->path;
 	int64_t *times = out->slots; /* the first slot: of those that follow none */
-	uint32_t i;
+	uint32_t i, used = 0, found[TW_LANES], *inferred = out->inferred;
 	unsigned k;
 
 	memset(times, 0, width * sizeof(*times));
+	if (inferred)
+		memset(inferred, 0xff, width * sizeof(*inferred));
 	for (i = 0; i < path->point_count; i++) {
 		uint32_t p = path->order[i];
 
-		if (follows_one(run, p))
+		if (follows_one(run, p, ruled))
 			continue;
 		times += width;
-		find_latest(run, p, width, times);
+		find_latest(run, p, width, ruled, times, found);
+		if (found[0] == TW_NO_POINT)
+			for (k = 0; k < width; k++)
+				times[k] = path->points[p].time_ns;
+		else
+			for (k = 0; inferred && k < width; k++)
+				found[k] = tw_is_inferred(tw_path_code(path, found[k])) ?
+						   p :
+						   tw_last_inferred(out, k, path->from[found[k]]);
 		for (k = 0; is_changed(run, p) && k < run->count; k++)
 			if (is_touched(&run->s[k], p))
-				times[k] =
-					changed_bound(&run->s[k], p, tw_replayed(out, k)).time_ns;
-		for (k = 0; k < width; k++)
-			if (times[k] == INT64_MIN)
-				times[k] = path->points[p].time_ns;
-		out->slot[p] = ++run->used;
+				change(run, p, k, &times[k], &found[k]);
+		out->slot[p] = ++used;
 		out->after[p] = 0;
+		if (inferred)
+			memcpy(inferred + (size_t)used * width, found, width * sizeof(*found));
 	}
 }
 
@@ -569,7 +587,12 @@ static int make_room(struct run *run)
 	out->after =
 		tw_alloc(out->allocator, ((size_t)path->point_count + 1) * sizeof(*out->after));
 	out->slots = tw_alloc(out->allocator, out->room * sizeof(*out->slots));
-	return run->touched && out->slot && out->after && out->slots ? 0 : -1;
+	if (path->inferred)
+		out->inferred = tw_alloc(out->allocator, out->room * sizeof(*out->inferred));
+	return run->touched && out->slot && out->after && out->slots &&
+			       (out->inferred || !path->inferred) ?
+		       0 :
+		       -1;
 }
 
 int tw_replay_run(struct tw_replay *out, const struct tw_path *path, struct tw_scenario *s,
@@ -586,10 +609,12 @@ int tw_replay_run(struct tw_replay *out, const struct tw_path *path, struct tw_s
 		status = prepare(&s[k]);
 	if (!status)
 		status = make_room(&run);
-	if (!status && count > 1)
-		replay_all(&run, TW_LANES);
+	if (!status && count > 1 && run.ruled)
+		replay_all(&run, TW_LANES, true);
+	else if (!status && count > 1)
+		replay_all(&run, TW_LANES, false);
 	else if (!status)
-		replay_all(&run, 1);
+		replay_all(&run, 1, true);
 	tw_free(allocator, run.touched, touched_bytes(path));
 	return status;
 }
@@ -601,6 +626,7 @@ void tw_replay_release(struct tw_replay *r)
 	tw_free(r->allocator, r->slot, n * sizeof(*r->slot));
 	tw_free(r->allocator, r->after, n * sizeof(*r->after));
 	tw_free(r->allocator, r->slots, r->room * sizeof(*r->slots));
+	tw_free(r->allocator, r->inferred, r->room * sizeof(*r->inferred));
 }
 
 /* ---- what is measured */
@@ -626,35 +652,33 @@ bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, u
 	return path->whole || rank->launch[gpu] != TW_NO_POINT || !has_launches(path);
 }
 
-struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
+static void widen(struct tw_path_window *w, const struct tw_path *path, uint32_t rank, uint32_t gpu,
+		  struct tw_times times)
 {
-	struct tw_path_window w = { INT64_MAX, INT64_MIN, TW_NO_POINT };
-	uint32_t i, g;
+	const struct tw_path_rank *r = &path->ranks[rank];
+	int64_t end = tw_time(times, tw_gpu_end(r, gpu));
 
-	for (i = 0; i < path->rank_count; i++) {
-		const struct tw_path_rank *r = &path->ranks[i];
-
-		for (g = 0; g < r->gpu_count; g++) {
-			uint32_t end = tw_gpu_end(r, g);
-
-			if (!tw_in_window(path, r, g))
-				continue;
-			w.start_ns = min64(w.start_ns, tw_time(times, tw_gpu_start(r, g)));
-			if (w.last == TW_NO_POINT || tw_time(times, end) > w.end_ns ||
-			    (tw_time(times, end) == w.end_ns && path->points[w.last].rank == i &&
-			     r->queue[g] < r->queue[(w.last - r->first) / 2]))
-				w.last = end;
-			w.end_ns = max64(w.end_ns, tw_time(times, end));
-		}
-	}
-	return w;
+	w->start_ns = min64(w->start_ns, tw_time(times, tw_gpu_start(r, gpu)));
+	if (w->last == TW_NO_POINT || end > w->end_ns ||
+	    (end == w->end_ns && path->points[w->last].rank == rank &&
+	     r->queue[gpu] < r->queue[(w->last - r->first) / 2]))
+		w->last = tw_gpu_end(r, gpu);
+	w->end_ns = max64(w->end_ns, end);
 }
 
-int64_t tw_window_ns(const struct tw_path *path, struct tw_times times)
+void tw_find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
+		     struct tw_path_window *windows)
 {
-	const struct tw_path_window w = tw_window_of(path, times);
+	uint32_t i, g;
+	unsigned k;
 
-	return tw_window_length(&w);
+	for (k = 0; k < count; k++)
+		windows[k] = (struct tw_path_window){ INT64_MAX, INT64_MIN, TW_NO_POINT };
+	for (i = 0; i < path->rank_count; i++)
+		for (g = 0; g < path->ranks[i].gpu_count; g++)
+			if (tw_in_window(path, &path->ranks[i], g))
+				for (k = 0; k < count; k++)
+					widen(&windows[k], path, i, g, times[k]);
 }
 
 double tw_step_ns(const struct tw_path *path, struct tw_times times)

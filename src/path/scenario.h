@@ -49,7 +49,6 @@ struct tw_scenario {
 	const uint16_t *free;	   /* by class of a point: causes without delay, bits; NULL: none */
 	tw_scenario_rule *rule;	   /* NULL: none */
 	const void *context;
-	bool reroutes;	   /* causes are cut or added */
 	uint64_t *touched; /* a bit for each point that an edit or an added cause is about */
 	bool failed;	   /* out of memory */
 };
@@ -95,6 +94,7 @@ struct tw_replay {
 	uint32_t *slot; /* by point */
 	int64_t *after; /* by point: how much later it is */
 	int64_t *slots;
+	uint32_t *inferred; /* beside the times: the last point before whose inferred cause binds */
 	size_t room;
 };
 
@@ -130,6 +130,12 @@ static inline int64_t tw_time(struct tw_times times, uint32_t point)
 			    times.at[point * times.stride];
 }
 
+/* The last point that a point waited for, or it, whose inferred cause binds; TW_NO_POINT: none. */
+static inline uint32_t tw_last_inferred(const struct tw_replay *r, unsigned lane, uint32_t point)
+{
+	return r->inferred ? r->inferred[(size_t)r->slot[point] * r->width + lane] : TW_NO_POINT;
+}
+
 /* What a point's time comes from, of replayed times; `from` TW_NO_POINT: it has no cause. */
 struct tw_bound {
 	uint32_t from;
@@ -150,13 +156,28 @@ struct tw_path_window {
 	uint32_t last;
 };
 
-struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times);
+void tw_find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
+		     struct tw_path_window *windows);
+static inline struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
+{
+	struct tw_path_window window;
+
+	tw_find_windows(path, &times, 1, &window);
+	return window;
+}
+
 /* How long it is; 0 without any. */
 static inline int64_t tw_window_length(const struct tw_path_window *w)
 {
 	return w->end_ns > w->start_ns ? tw_ns_between(w->start_ns, w->end_ns) : 0;
 }
-int64_t tw_window_ns(const struct tw_path *path, struct tw_times times);
+static inline int64_t tw_window_ns(const struct tw_path *path, struct tw_times times)
+{
+	const struct tw_path_window window = tw_window_of(path, times);
+
+	return tw_window_length(&window);
+}
+
 /* The step, as a mean of those after the first, over all ranks; NaN: there are not two. */
 double tw_step_ns(const struct tw_path *path, struct tw_times times);
 

@@ -382,23 +382,30 @@ struct run {
 	bool failed[]; /* by batch */
 };
 
-static void measure(struct tw_what_if *w, const struct tw_path *path, const struct tw_scenario *s,
-		    struct tw_times times)
+static void measure(struct tw_what_if *list, const struct tw_scenario *s,
+		    const struct tw_replay *replay, unsigned count)
 {
-	const struct tw_path_window window = tw_window_of(path, times);
+	struct tw_path_window windows[TW_LANES];
+	struct tw_times times[TW_LANES];
+	unsigned k;
 
-	w->after_ns = tw_window_length(&window);
-	if (w->quick)
-		return;
-	w->step_after_ns = tw_step_ns(path, times);
-	w->inferred_ns = tw_critical_inferred_ns(path, s, times, &window);
+	for (k = 0; k < count; k++)
+		times[k] = tw_replayed(replay, k);
+	tw_find_windows(replay->path, times, count, windows);
+	for (k = 0; k < count; k++) {
+		list[k].after_ns = tw_window_length(&windows[k]);
+		if (list[k].quick)
+			continue;
+		list[k].step_after_ns = tw_step_ns(replay->path, times[k]);
+		list[k].inferred_ns = tw_critical_inferred_ns(replay, k, &s[k], &windows[k]);
+	}
 }
 
 /* Several at once. */
 static void run_batch(void *context, size_t batch)
 {
 	struct run *run = context;
-	struct tw_what_if *w = &run->list[batch * TW_LANES];
+	struct tw_what_if *list = &run->list[batch * TW_LANES];
 	size_t left = run->count - batch * TW_LANES;
 	unsigned count = left < TW_LANES ? (unsigned)left : TW_LANES, k;
 	struct tw_scenario s[TW_LANES];
@@ -406,15 +413,14 @@ static void run_batch(void *context, size_t batch)
 
 	for (k = 0; k < count; k++) {
 		tw_scenario_init(&s[k], run->path, run->allocator);
-		w[k].set(&s[k], &w[k]);
+		list[k].set(&s[k], &list[k]);
 	}
 	run->failed[batch] = tw_replay_run(&replay, run->path, s, count, run->allocator) != 0;
-	for (k = 0; k < count; k++) {
-		if (!run->failed[batch])
-			measure(&w[k], run->path, &s[k], tw_replayed(&replay, k));
-		tw_scenario_release(&s[k]);
-	}
+	if (!run->failed[batch])
+		measure(list, s, &replay, count);
 	tw_replay_release(&replay);
+	for (k = 0; k < count; k++)
+		tw_scenario_release(&s[k]);
 }
 
 int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path, unsigned threads,
