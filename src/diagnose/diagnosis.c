@@ -168,20 +168,10 @@ static void add_observations(struct tw_diagnosis *d)
 	}
 }
 
-static bool has_inferred(const struct tw_path *path)
-{
-	uint32_t i;
-
-	for (i = 0; i < path->cause_count; i++)
-		if (tw_path_code(path, i) == TW_CAUSE_WAIT ||
-		    tw_path_code(path, i) == TW_CAUSE_INFERRED)
-			return true;
-	return false;
-}
-
 /* The last end of GPU work by the step that launched it, INT64_MIN: it launched none. */
 static void find_ends(const struct tw_diagnosis *d, int64_t *end)
 {
+	const struct tw_path_point *points = d->path->points;
 	uint32_t i, g;
 
 	for (i = 0; i < d->steps; i++)
@@ -190,8 +180,8 @@ static void find_ends(const struct tw_diagnosis *d, int64_t *end)
 		const struct tw_path_rank *r = &d->path->ranks[i];
 
 		for (g = 0; g < r->gpu_count; g++)
-			if (r->step[g] >= 0 && d->times[tw_gpu_end(r, g)] > end[r->step[g]])
-				end[r->step[g]] = d->times[tw_gpu_end(r, g)];
+			if (r->step[g] >= 0 && points[tw_gpu_end(r, g)].time_ns > end[r->step[g]])
+				end[r->step[g]] = points[tw_gpu_end(r, g)].time_ns;
 	}
 }
 
@@ -223,24 +213,19 @@ static bool steps_follow(struct tw_diagnosis *d)
 
 static void measure(struct tw_diagnosis *d)
 {
+	const struct tw_times recorded = tw_recorded(d->path);
 	uint32_t i;
 
-	d->has_inferred = has_inferred(d->path);
-
-	d->times = tw_path_times(d->path);
-	d->failed |= !d->times;
-	if (!d->times)
-		return;
 	for (i = 0; i < d->rank_count; i++)
 		if (d->path->ranks[i].step_count > d->steps)
 			d->steps = d->path->ranks[i].step_count;
-	d->window_ns = tw_measured_ns(d, d->times);
+	d->window_ns = tw_measured_ns(d, recorded);
 	d->failed |= d->window_ns < 0;
 	d->gain_steps = tw_is_parted(d->path) ? tw_chosen_steps(d->path) : d->steps;
 	d->step_ns = tw_is_parted(d->path) ? d->gain_steps && d->window_ns > 0 ?
 					     (double)d->window_ns / d->gain_steps :
 					     NAN :
-		     steps_follow(d)	   ? tw_step_ns(d->path, d->times) :
+		     steps_follow(d)	   ? tw_step_ns(d->path, recorded) :
 					     NAN;
 }
 
@@ -279,8 +264,6 @@ void tw_diagnosis_release(struct tw_diagnosis *d)
 		if (d->findings.at[i].scenario.path)
 			tw_scenario_release(&d->findings.at[i].scenario);
 	TW_LIST_FREE(&d->findings, d->allocator);
-	if (d->times)
-		tw_path_times_free(d->path, d->times);
 	for (i = 0; i < d->rank_count; i++)
 		tw_claims_release(&d->claims[i]);
 	tw_free(d->allocator, d->claims, ((size_t)d->rank_count + 1) * sizeof(*d->claims));

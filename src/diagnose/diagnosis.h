@@ -34,12 +34,10 @@ struct tw_diagnosis {
 	struct tw_path *path;
 	struct tw_claims *claims; /* by rank */
 	uint32_t rank_count;
-	int64_t *times; /* as recorded */
 	int64_t window_ns;
 	double step_ns;			     /* NaN: no two steps */
 	uint32_t steps;			     /* of the recording, 0: not annotated */
 	uint32_t gain_steps;		     /* that are looked at */
-	bool has_inferred;		     /* some causes are */
 	TW_LIST(struct tw_finding) findings; /* by gain, then observations */
 	_Atomic bool failed;		     /* kinds are looked at by several threads */
 };
@@ -88,7 +86,7 @@ int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window,
 	       struct tw_gain *gain) TRAWL_MUST_CHECK;
 
 /* How long what is looked at takes at these times, -1: out of memory. */
-int64_t tw_measured_ns(const struct tw_diagnosis *d, const int64_t *times);
+int64_t tw_measured_ns(const struct tw_diagnosis *d, struct tw_times times);
 
 /* The computing time of a rank. */
 int64_t tw_computing_ns(const struct tw_diagnosis *d, uint32_t rank);

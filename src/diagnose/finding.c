@@ -269,24 +269,25 @@ static bool has_steps(const struct tw_diagnosis *d)
 	return d->step_ns > 0;
 }
 
-int64_t tw_measured_ns(const struct tw_diagnosis *d, const int64_t *times)
+int64_t tw_measured_ns(const struct tw_diagnosis *d, struct tw_times times)
 {
 	return tw_is_parted(d->path) ? tw_pieces_ns(d->path, times) : tw_window_ns(d->path, times);
 }
 
 /* Of a part made of steps a step is a share of it. */
-static double step_of(const struct tw_diagnosis *d, const int64_t *times, int64_t window_ns)
+static double step_of(const struct tw_diagnosis *d, struct tw_times times, int64_t window_ns)
 {
 	if (!tw_is_parted(d->path))
 		return tw_step_ns(d->path, times);
 	return d->gain_steps ? (double)window_ns / d->gain_steps : NAN;
 }
 
-static int measure(const struct tw_diagnosis *d, const struct tw_scenario *s, const int64_t *times,
-		   bool of_window, struct tw_gain *gain)
+static int measure(const struct tw_diagnosis *d, const struct tw_scenario *s,
+		   const struct tw_replay *replay, bool of_window, struct tw_gain *gain)
 {
+	const struct tw_times times = tw_replayed(replay, 0);
 	struct tw_path_window w = { 0 };
-	int64_t left_ns = tw_measured_ns(d, times);
+	int64_t left_ns = tw_measured_ns(d, times), length_ns;
 	double window = (double)(d->window_ns - left_ns), step = step_of(d, times, left_ns);
 
 	if (left_ns < 0)
@@ -298,24 +299,23 @@ static int measure(const struct tw_diagnosis *d, const struct tw_scenario *s, co
 		gain->ns = d->step_ns - fmax(0, step);
 		gain->percent = 100 * gain->ns / d->step_ns;
 	}
-	if (d->has_inferred)
-		w = tw_window_of(d->path, tw_plain(times));
+	if (d->path->inferred)
+		w = tw_window_of(d->path, times);
+	length_ns = tw_window_length(&w);
 	gain->inferred_percent =
-		w.end_ns > w.start_ns ?
-			100 * (double)tw_critical_inferred_ns(d->path, s, tw_plain(times)) /
-				((double)w.end_ns - (double)w.start_ns) :
-			0;
+		length_ns ? 100 * (double)tw_critical_inferred_ns(replay, 0, s, &w) / (double)length_ns :
+			    0;
 	return 0;
 }
 
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, struct tw_gain *gain)
 {
-	int64_t *times = tw_path_times(d->path);
-	int status = times ? tw_path_replay(d->path, s, times) : -1;
+	struct tw_replay replay;
+	int status = tw_replay_run(&replay, d->path, s, 1, d->allocator);
 
 	if (!status)
-		status = measure(d, s, times, of_window, gain);
-	tw_path_times_free(d->path, times);
+		status = measure(d, s, &replay, of_window, gain);
+	tw_replay_release(&replay);
 	if (status)
 		d->failed = true;
 	return status;

@@ -20,7 +20,7 @@ struct piece {
 
 struct measuring {
 	const struct tw_path *path;
-	const int64_t *times;
+	struct tw_times times;
 	struct piece *pieces;
 	uint32_t count;
 };
@@ -59,12 +59,12 @@ static void add_rank(struct measuring *m, const struct tw_path_rank *r)
 				p->before_ns =
 					max64(p->before_ns, tw_ns_sum(done, later(was, from_ns)));
 		}
-		done = max64(done, m->times[end]);
+		done = max64(done, tw_time(m->times, end));
 		was = max64(was, points[end].time_ns);
 		if (!p)
 			continue;
-		if (m->times[end - 1] < p->first_ns)
-			p->first_ns = m->times[end - 1];
+		if (tw_time(m->times, end - 1) < p->first_ns)
+			p->first_ns = tw_time(m->times, end - 1);
 		p->after_ns = max64(p->after_ns, tw_ns_sum(done, -later(to_ns, was)));
 	}
 }
@@ -80,7 +80,7 @@ static uint32_t piece_count(const struct tw_path *path)
 	return path->ranks[0].piece_count;
 }
 
-int64_t tw_pieces_ns(const struct tw_path *path, const int64_t *times)
+int64_t tw_pieces_ns(const struct tw_path *path, struct tw_times times)
 {
 	struct measuring m = { .path = path, .times = times, .count = piece_count(path) };
 	size_t bytes = ((size_t)m.count + 1) * sizeof(*m.pieces);

@@ -6,7 +6,7 @@
 #ifndef TW_DIAGNOSE_PIECES_H
 #define TW_DIAGNOSE_PIECES_H
 
-#include "path/graph.h"
+#include "path/scenario.h"
 
 /*
  * The whole of what a view is a part of, NULL: the view is no part.  To be freed by tw_derived_free(). 0
@@ -20,6 +20,6 @@ int tw_pieces_choose(struct tw_path_part *part, const struct tw_derived *whole,
 /* Profiler steps of the part, 0: it is not made of steps. */
 uint32_t tw_chosen_steps(const struct tw_path *path);
 /* How long the part takes at these times, -1: out of memory. */
-int64_t tw_pieces_ns(const struct tw_path *path, const int64_t *times) TRAWL_MUST_CHECK;
+int64_t tw_pieces_ns(const struct tw_path *path, struct tw_times times) TRAWL_MUST_CHECK;
 
 #endif

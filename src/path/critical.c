@@ -70,11 +70,6 @@ enum tw_path_class tw_path_class_of(const struct tw_path *path, uint32_t point, 
 
 /* ---- the path */
 
-static bool is_inferred(enum tw_cause code)
-{
-	return code == TW_CAUSE_WAIT || code == TW_CAUSE_INFERRED;
-}
-
 static void reverse(struct tw_critical *c)
 {
 	size_t i, n = c->segments.count;
@@ -104,20 +99,20 @@ static struct tw_segment segment_at(const struct tw_path *path, const struct tw_
 	}
 	seg.start_ns = seg.from == TW_NO_POINT ? start_ns : tw_time(times, seg.from);
 	seg.duration_ns = tw_ns_between(seg.start_ns, tw_time(times, p));
-	seg.inferred = is_inferred(seg.code);
+	seg.inferred = tw_is_inferred(seg.code);
 	return seg;
 }
 
-int tw_critical_find(struct tw_critical *c, const struct tw_path *path, const int64_t *times,
+int tw_critical_find(struct tw_critical *c, const struct tw_path *path,
 		     const struct trawl_allocator *allocator)
 {
+	const struct tw_times times = tw_recorded(path);
 	uint32_t p;
 
-	*c = (struct tw_critical){ .window = tw_window_of(path, tw_plain(times)) };
+	*c = (struct tw_critical){ .window = tw_window_of(path, times) };
 	p = c->window.last;
-	while (p != TW_NO_POINT && times[p] > c->window.start_ns) {
-		struct tw_segment seg =
-			segment_at(path, NULL, tw_plain(times), c->window.start_ns, p);
+	while (p != TW_NO_POINT && tw_time(times, p) > c->window.start_ns) {
+		struct tw_segment seg = segment_at(path, NULL, times, c->window.start_ns, p);
 
 		seg.class = tw_path_class_of(path, p, seg.from, seg.code);
 		if (!TW_LIST_ADD(&c->segments, &seg, allocator))
@@ -133,21 +128,25 @@ void tw_critical_release(struct tw_critical *c, const struct trawl_allocator *al
 	TW_LIST_FREE(&c->segments, allocator);
 }
 
-int64_t tw_critical_inferred_ns(const struct tw_path *path, const struct tw_scenario *s,
-				struct tw_times times)
+int64_t tw_critical_inferred_ns(const struct tw_replay *r, unsigned lane, const struct tw_scenario *s,
+				const struct tw_path_window *w)
 {
-	const struct tw_path_window w = tw_window_of(path, times);
-	bool after = false; /* the segment after it is inferred */
-	uint32_t p = path->inferred ? w.last : TW_NO_POINT;
+	const struct tw_times times = tw_replayed(r, lane);
+	uint32_t p = w->last;
 	int64_t sum = 0;
 
-	while (p != TW_NO_POINT && tw_time(times, p) > w.start_ns) {
-		struct tw_segment seg = segment_at(path, s, times, w.start_ns, p);
+	while (p != TW_NO_POINT && (p = tw_last_inferred(r, lane, p)) != TW_NO_POINT) {
+		struct tw_segment own = segment_at(r->path, s, times, w->start_ns, p), before;
 
-		if (seg.inferred || after)
-			sum += seg.duration_ns;
-		after = seg.inferred;
-		p = seg.from;
+		if (!own.inferred || tw_time(times, p) <= w->start_ns)
+			break;
+		sum += own.duration_ns;
+		p = own.from;
+		if (tw_time(times, p) <= w->start_ns)
+			break;
+		before = segment_at(r->path, s, times, w->start_ns, p);
+		if (!before.inferred)
+			sum += before.duration_ns;
 	}
 	return sum;
 }
@@ -169,12 +168,12 @@ static void end_slack(const struct tw_path *path, int64_t *slack, int64_t end_ns
 			}
 }
 
-void tw_slack_find(const struct tw_path *path, const int64_t *times, int64_t *slack)
+void tw_slack_find(const struct tw_path *path, int64_t *slack)
 {
 	uint32_t i = path->point_count, cause;
 	int64_t left;
 
-	end_slack(path, slack, tw_window_of(path, tw_plain(times)).end_ns);
+	end_slack(path, slack, tw_window_of(path, tw_recorded(path)).end_ns);
 	while (i--) {
 		uint32_t p = path->order[i];
 

@@ -44,16 +44,16 @@ struct tw_critical {
 };
 
 /* Of recorded times.  0 or TRAWL_ENOMEM; to be released in any case. */
-int tw_critical_find(struct tw_critical *critical, const struct tw_path *path, const int64_t *times,
+int tw_critical_find(struct tw_critical *critical, const struct tw_path *path,
 		     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_critical_release(struct tw_critical *critical, const struct trawl_allocator *allocator);
 
 /*
- * Time of the critical path that inferred causes put on it: they, and what directly precedes each.
- * With `s` of a scenario after its replay.
+ * Time of the critical path that inferred causes put on it, in a scenario that was replayed: they, and
+ * what directly precedes each.
  */
-int64_t tw_critical_inferred_ns(const struct tw_path *path, const struct tw_scenario *s,
-				struct tw_times times);
+int64_t tw_critical_inferred_ns(const struct tw_replay *replay, unsigned lane,
+				const struct tw_scenario *s, const struct tw_path_window *window);
 
 #define TW_NO_SLACK INT64_MAX
 
@@ -61,6 +61,6 @@ int64_t tw_critical_inferred_ns(const struct tw_path *path, const struct tw_scen
  * How much later each point may be without moving the end of the window, of recorded times;
  * TW_NO_SLACK: nothing of it follows.
  */
-void tw_slack_find(const struct tw_path *path, const int64_t *times, int64_t *slack);
+void tw_slack_find(const struct tw_path *path, int64_t *slack);
 
 #endif

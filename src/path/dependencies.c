@@ -30,7 +30,6 @@ struct making {
 	const struct trawl_allocator *scratch; /* of a scope in it */
 	struct trawl_error *err;
 	struct tw_path *path;
-	int64_t *times; /* as recorded */
 	struct tw_path_result result;
 	struct tw_scenarios scenarios;
 };
@@ -75,14 +74,14 @@ static int choose_window(struct making *m)
 	m->path->whole = m->options.whole;
 	m->path->step_first = m->options.step_first;
 	m->path->step_last = m->options.step_last;
-	if (tw_critical_find(&m->result.critical, m->path, m->times, m->reuse))
+	if (tw_critical_find(&m->result.critical, m->path, m->reuse))
 		return tw_no_memory(m->err);
 	if (w->last == TW_NO_POINT && m->options.step_first >= 0)
 		return trawl_error_set(m->err, TRAWL_EUSAGE, "no GPU work of step %lld",
 				       (long long)m->options.step_first);
 	if (w->last == TW_NO_POINT)
 		return trawl_error_set(m->err, TRAWL_ENODATA, "no GPU work");
-	m->out->window_ns = tw_window_ns(m->path, m->times);
+	m->out->window_ns = tw_window_ns(m->path, tw_recorded(m->path));
 	return 0;
 }
 
@@ -214,8 +213,8 @@ static int run_scenarios(struct making *m)
 				    .change_count = m->options.change_count,
 				    .allocator = m->scratch };
 	status = tw_scenarios_list(s, m->result.sums, m->err);
-	if (!status && tw_what_if_run(s->list.at, s->list.count, m->path, m->times,
-				      m->options.threads, m->reuse))
+	if (!status && tw_what_if_run(s->list.at, s->list.count, m->path, m->options.threads,
+				      m->reuse))
 		status = tw_no_memory(m->err);
 	for (i = 0; i < s->list.count && !status; i++)
 		if (s->list.at[i].quick)
@@ -297,22 +296,18 @@ static int make_tables(struct making *m)
 static int make(struct making *m)
 {
 	int status = join_ranks(m);
-	uint32_t i;
 
 	if (status)
 		return status;
 	m->result.path = m->path;
-	m->times = tw_alloc_array(m->scratch, (size_t)m->path->point_count + 1, sizeof(*m->times));
-	m->result.slack =
-		tw_alloc_array(m->scratch, (size_t)m->path->point_count + 1, sizeof(*m->times));
-	if (!m->times || !m->result.slack)
+	m->result.slack = tw_alloc_array(m->scratch, (size_t)m->path->point_count + 1,
+					 sizeof(*m->result.slack));
+	if (!m->result.slack)
 		return tw_no_memory(m->err);
-	for (i = 0; i < m->path->point_count; i++)
-		m->times[i] = m->path->points[i].time_ns;
 	status = choose_window(m);
 	if (status)
 		return status;
-	tw_slack_find(m->path, m->times, m->result.slack);
+	tw_slack_find(m->path, m->result.slack);
 	if (tw_path_ops_init(&m->result.ops, m->path, m->scratch) || sum_operators(m) ||
 	    sort_operators(m))
 		return tw_no_memory(m->err);

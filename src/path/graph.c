@@ -15,7 +15,6 @@ struct join {
 	struct tw_path_part *parts;
 	const struct tw_path_collectives *collectives;
 	const struct trawl_allocator *scratch;
-	uint8_t *code;	  /* by cause: enum tw_cause */
 	double bus_bytes; /* of the collective at hand */
 	bool failed;
 };
@@ -51,9 +50,10 @@ static void take_points(struct join *j, uint32_t rank)
 		p->rank = rank;
 		p->causes += path->cause_count;
 	}
-	for (i = 0; i < part->cause_count && rank; i++) {
-		path->from[path->cause_count + i] = first + part->from[i];
-		j->code[path->cause_count + i] = part->code[i];
+	for (i = 0; i < part->cause_count; i++) {
+		if (rank)
+			path->from[path->cause_count + i] = first + part->from[i];
+		path->lag[path->cause_count + i] = part->code[i];
 	}
 	path->cause_count += part->cause_count;
 	if (rank)
@@ -101,7 +101,7 @@ static uint32_t add_hub(struct join *j, int64_t time_ns)
 static void add_cause(struct join *j, uint32_t from)
 {
 	j->path->from[j->path->cause_count] = from;
-	j->code[j->path->cause_count++] = TW_CAUSE_COLLECTIVE;
+	j->path->lag[j->path->cause_count++] = TW_CAUSE_COLLECTIVE;
 }
 
 static uint32_t start_of(const struct tw_path *path, const struct tw_path_member *m)
@@ -120,7 +120,7 @@ static void attach(struct join *j, const struct tw_path_member *m, uint32_t hub)
 	uint32_t cause = j->path->points[end_of(j->path, m)].causes;
 
 	j->path->from[cause] = hub;
-	j->code[cause] = TW_CAUSE_COLLECTIVE;
+	j->path->lag[cause] = TW_CAUSE_COLLECTIVE;
 }
 
 /* A hub of those that are waited for and began before a time; TW_NO_POINT: of fewer than two. */
@@ -193,7 +193,7 @@ struct usual {
 	uint32_t groups, devices;
 	uint32_t *first; /* by group, in values */
 	int64_t *values;
-	uint32_t *lag; /* by group: that of its usual delay, 0: not made yet */
+	uint32_t *lag; /* by group: of its usual delay, UINT32_MAX: not made yet */
 };
 
 static uint32_t group_of(const struct join *j, const struct usual *u, uint32_t point,
@@ -214,12 +214,9 @@ static bool counts(const struct tw_path_point *p)
 	return tw_is_end(p) || !tw_is_gpu_point(p) || p->flags & TW_POINT_LAUNCHED;
 }
 
-static bool is_later(const struct join *j, uint32_t a, uint32_t b)
+static bool is_later(const struct tw_path *path, uint32_t a, uint32_t b)
 {
-	int64_t x = j->path->points[j->path->from[a]].time_ns;
-	int64_t y = j->path->points[j->path->from[b]].time_ns;
-
-	return x > y || (x == y && j->code[a] < j->code[b]);
+	return path->points[path->from[a]].time_ns > path->points[path->from[b]].time_ns;
 }
 
 /* The latest cause binds; at the end of a fetch that waited the batch. */
@@ -233,8 +230,8 @@ static void bind(struct join *j, uint32_t point)
 		return;
 	for (i = p->causes + 1; i < end; i++)
 		if (p->flags & TW_POINT_FETCH && !tw_is_gpu_point(p) ?
-			    j->code[i] == TW_CAUSE_BATCH :
-			    is_later(j, i, best))
+			    tw_path_code(j->path, i) == TW_CAUSE_BATCH :
+			    is_later(j->path, i, best))
 			best = i;
 	p->bind = best - p->causes < UINT16_MAX ? (uint16_t)(best - p->causes) : UINT16_MAX - 1;
 }
@@ -247,19 +244,17 @@ static int64_t gap_of(const struct join *j, uint32_t point, uint32_t cause)
 
 static void gather(struct join *j, struct usual *u, const struct tw_path_rank *r, bool fill)
 {
-	uint32_t p, cause;
+	uint32_t p, cause, group;
 
 	for (p = r->first; p < r->first + r->count; p++) {
-		const struct tw_path_point *point = &j->path->points[p];
-
 		cause = tw_path_binding(j->path, p);
-		if (cause == TW_NO_POINT || !counts(point))
+		if (cause == TW_NO_POINT || !counts(&j->path->points[p]))
 			continue;
+		group = group_of(j, u, p, tw_path_code(j->path, cause));
 		if (fill)
-			u->values[u->first[group_of(j, u, p, j->code[cause])]++] =
-				gap_of(j, p, cause);
+			u->values[u->first[group]++] = gap_of(j, p, cause);
 		else
-			u->first[group_of(j, u, p, j->code[cause]) + 1]++;
+			u->first[group + 1]++;
 	}
 }
 
@@ -291,17 +286,33 @@ static int64_t default_delay(enum tw_vendor vendor, enum tw_cause code)
 	}
 }
 
-/* A lag for a delay that several causes have. */
+static uint32_t pack_lag(enum tw_cause code, int32_t delay)
+{
+	return (uint32_t)code | (uint32_t)delay << TW_CODE_BITS;
+}
+
+static bool is_short(int64_t ns)
+{
+	return ns >= TW_LEAST_DELAY && ns < TW_LONG_DELAY;
+}
+
 static uint32_t new_lag(struct join *j, enum tw_cause code, int64_t ns)
 {
 	struct tw_path *path = j->path;
-	struct tw_path_lag lag = { code, false, ns };
 
-	if (!TW_LIST_ADD(&path->lags, &lag, path->allocator)) {
-		j->failed = true;
-		return 0;
-	}
-	return (uint32_t)path->lags.count - 1;
+	if (is_short(ns))
+		return pack_lag(code, (int32_t)ns);
+	j->failed |= path->long_delays.count >= TW_AS_RECORDED - TW_LONG_DELAY ||
+		     !TW_LIST_ADD(&path->long_delays, &ns, path->allocator);
+	return pack_lag(code, TW_LONG_DELAY + (int32_t)path->long_delays.count - 1);
+}
+
+static uint32_t recorded_lag(const struct join *j, uint32_t point, uint32_t cause)
+{
+	int64_t ns = gap_of(j, point, cause);
+
+	return pack_lag(tw_path_code(j->path, cause),
+			   is_short(ns) ? (int32_t)ns : TW_AS_RECORDED);
 }
 
 static uint32_t usual_lag(struct join *j, struct usual *u, uint32_t group, enum tw_vendor vendor,
@@ -309,7 +320,7 @@ static uint32_t usual_lag(struct join *j, struct usual *u, uint32_t group, enum 
 {
 	uint32_t begin = group ? u->first[group - 1] : 0, end = u->first[group];
 
-	if (!u->lag[group])
+	if (u->lag[group] == UINT32_MAX)
 		u->lag[group] = new_lag(j, code,
 					end > begin ?
 						tw_middle_of(u->values + begin, end - begin).lower :
@@ -322,23 +333,31 @@ static uint32_t usual_lag(struct join *j, struct usual *u, uint32_t group, enum 
  * may have been there for long.  Of work that overlaps on a stream, its start is no less than that
  * of the work before.
  */
-static uint32_t lag_of(struct join *j, struct usual *u, const struct tw_path_rank *r,
-		       uint32_t point, uint32_t cause)
+static void set_lag(struct join *j, struct usual *u, const struct tw_path_rank *r, uint32_t point,
+		    uint32_t cause)
 {
-	const struct tw_path_point *p = &j->path->points[point];
-	enum tw_cause code = j->code[cause];
-	int64_t gap = gap_of(j, point, cause);
-	uint32_t lag;
+	struct tw_path *path = j->path;
+	const struct tw_path_point *p = &path->points[point];
+	enum tw_cause code = tw_path_code(path, cause);
+	uint32_t recorded = recorded_lag(j, point, cause);
+	int64_t gap = gap_of(j, point, cause), usual;
 
+	path->lag[cause] = recorded;
 	if (code == TW_CAUSE_BATCH || gap < 0 || cause - p->causes == p->bind)
-		return code;
-	if (code == TW_CAUSE_STREAM && !tw_is_end(&j->path->points[j->path->from[cause]]))
-		return j->path->lag_at_start;
-	lag = usual_lag(j, u, group_of(j, u, point, code), r->vendor, code);
+		return;
+	if (code == TW_CAUSE_STREAM && !tw_is_end(&path->points[path->from[cause]])) {
+		path->lag[cause] = new_lag(j, code, 0);
+		return;
+	}
+	path->lag[cause] = usual_lag(j, u, group_of(j, u, point, code), r->vendor, code);
+	if (j->failed)
+		return;
+	usual = tw_path_delay(path, point, cause);
 	if (p->flags & TW_POINT_FETCH && !tw_is_gpu_point(p) && gap > r->fetch_ns &&
-	    j->path->lags.at[lag].ns > r->fetch_ns)
-		return new_lag(j, code, r->fetch_ns);
-	return gap <= j->path->lags.at[lag].ns ? code : lag;
+	    usual > r->fetch_ns)
+		path->lag[cause] = new_lag(j, code, r->fetch_ns);
+	else if (gap <= usual)
+		path->lag[cause] = recorded;
 }
 
 static void delay_rank(struct join *j, const struct tw_path_rank *r)
@@ -353,6 +372,7 @@ static void delay_rank(struct join *j, const struct tw_path_rank *r)
 	j->failed |= !u.first || !u.values || !u.lag;
 	if (j->failed)
 		return;
+	memset(u.lag, 0xff, u.groups * sizeof(*u.lag));
 	for (p = r->first; p < r->first + r->count; p++)
 		bind(j, p);
 	gather(j, &u, r, false);
@@ -363,41 +383,28 @@ static void delay_rank(struct join *j, const struct tw_path_rank *r)
 	for (p = r->first; p < r->first + r->count && !j->failed; p++)
 		for (cause = j->path->points[p].causes; cause < j->path->points[p + 1].causes;
 		     cause++)
-			j->path->lag[cause] = lag_of(j, &u, r, p, cause);
+			set_lag(j, &u, r, p, cause);
 	tw_free(j->scratch, u.values, ((size_t)r->count + 1) * sizeof(*u.values));
 }
 
-/* Hubs: all arrive without delay. */
-static void delay_hubs(struct join *j)
-{
-	struct tw_path *path = j->path;
-	uint32_t lag = new_lag(j, TW_CAUSE_COLLECTIVE, 0), h, cause;
-
-	for (h = path->first_hub; h < path->point_count; h++) {
-		bind(j, h);
-		for (cause = path->points[h].causes; cause < path->points[h + 1].causes; cause++)
-			path->lag[cause] = lag;
-	}
-}
-
+/* At hubs all arrive without delay. */
 static void add_delays(struct join *j)
 {
 	struct tw_path *path = j->path;
 	uint32_t i;
 
-	for (i = 0; i < TW_CAUSES && !j->failed; i++) {
-		uint32_t lag = new_lag(j, (enum tw_cause)i, 0);
-
-		if (!j->failed)
-			path->lags.at[lag].recorded = true;
-	}
-	path->lag_at_start = new_lag(j, TW_CAUSE_STREAM, 0);
 	for (i = 0; i < path->rank_count && !j->failed; i++)
 		delay_rank(j, &path->ranks[i]);
-	for (i = 0; i < path->cause_count; i++)
-		path->inferred += j->code[i] == TW_CAUSE_WAIT || j->code[i] == TW_CAUSE_INFERRED;
-	if (!j->failed)
-		delay_hubs(j);
+	for (i = path->first_hub; i < path->point_count; i++)
+		bind(j, i);
+	for (i = 0; i < path->point_count; i++)
+		path->joins += path->points[i + 1].causes - path->points[i].causes > 1;
+	for (i = 0; i < path->cause_count; i++) {
+		enum tw_cause code = tw_path_code(path, i);
+
+		path->inferred += tw_is_inferred(code);
+		path->queues += code == TW_CAUSE_QUEUE;
+	}
 }
 
 /* ---- an order in which causes come first */
@@ -474,14 +481,15 @@ static void cut(struct order *o, uint32_t point)
 			continue;
 		if (!o->done[path->from[cause]]) {
 			path->notes.cut++;
+			path->queues -= tw_path_code(path, cause) == TW_CAUSE_QUEUE;
 			path->from[cause] = TW_NO_POINT;
-		} else if (best == TW_NO_POINT || is_later(o->j, cause, best)) {
+		} else if (best == TW_NO_POINT || is_later(path, cause, best)) {
 			best = cause;
 		}
 	}
 	p->bind = best == TW_NO_POINT ? UINT16_MAX : (uint16_t)(best - p->causes);
 	if (best != TW_NO_POINT)
-		path->lag[best] = o->j->code[best];
+		path->lag[best] = recorded_lag(o->j, point, best);
 }
 
 static void order_points(struct order *o)
@@ -594,10 +602,6 @@ static void reserve(struct join *j, uint32_t count)
 	path->lag = array(j, causes + arrivals, sizeof(*path->lag));
 	path->bus_bytes = array(j, hubs, sizeof(*path->bus_bytes));
 	path->hub_room = (size_t)hubs + 1;
-	j->code = tw_alloc_array(j->scratch, causes + arrivals + 1, 1);
-	j->failed |= !j->code;
-	if (j->code)
-		memcpy(j->code, j->parts[0].code, j->parts[0].cause_count);
 }
 
 static void take_over(struct join *j, uint32_t count)
@@ -638,7 +642,7 @@ int tw_path_join(struct tw_path **out, struct tw_path_part *parts, uint32_t coun
 	struct tw_path *path = tw_alloc_array(allocator, 1, sizeof(*path));
 	struct tw_scope scope;
 	struct tw_reuse *reuse = tw_reuse_new(allocator);
-	struct join j = { path, parts, collectives, &scope.allocator, NULL, 0, !reuse };
+	struct join j = { path, parts, collectives, &scope.allocator, 0, !reuse };
 	static void (*const steps[])(struct join * j) = { take_ranks, add_collectives, add_delays,
 							  find_order };
 	size_t i;
@@ -677,7 +681,7 @@ void tw_path_drop_points(struct tw_path *path)
 	tw_free(a, path->from, path->cause_room * sizeof(*path->from));
 	tw_free(a, path->lag, path->cause_room * sizeof(*path->lag));
 	tw_free(a, path->order, ((size_t)path->point_count + 1) * sizeof(*path->order));
-	TW_LIST_FREE(&path->lags, a);
+	TW_LIST_FREE(&path->long_delays, a);
 	tw_free(a, path->bus_bytes, path->hub_room * sizeof(*path->bus_bytes));
 	path->points = NULL;
 	path->bus_bytes = NULL;

@@ -61,19 +61,12 @@ enum tw_point_flag {
 
 struct tw_path_point {
 	int64_t time_ns; /* of GPU work and the host on the common clock */
-	uint32_t causes; /* where its causes begin; they end where those of the next begin */
+	uint32_t causes; /* where its causes begin, in order of code, to where those of the next do */
 	uint32_t label;	 /* of the rank's labels */
 	uint32_t rank;	 /* index of ranks */
 	uint16_t bind;	 /* which of its causes binds, UINT16_MAX: it has none */
 	uint8_t kind;	 /* enum tw_point_kind, + 1 for an end */
 	uint8_t flags;	 /* enum tw_point_flag */
-};
-
-/* Delays of causes: as recorded, or a number for all that have it. */
-struct tw_path_lag {
-	enum tw_cause code;
-	bool recorded;
-	int64_t ns;
 };
 
 /* What a point is called; texts are of the rank's pool, 0: none. */
@@ -165,12 +158,12 @@ struct tw_path {
 	uint32_t first_hub;
 	double *bus_bytes; /* by hub, from the first: of its collective */
 	uint32_t *from;	   /* by cause: the point, TW_NO_POINT: it closed a circle */
-	uint32_t *lag;	   /* by cause: of lags */
+	uint32_t *lag;	   /* by cause: its code, and above it its delay: tw_path_delay() */
 	uint32_t cause_count;
-	TW_LIST(struct tw_path_lag) lags; /* the first TW_CAUSES: as recorded */
-	uint32_t inferred;		  /* causes that are */
-	uint32_t lag_at_start; /* of work that overlaps with that before it, from its start */
-	uint32_t *order;       /* all points, causes before what they cause */
+	TW_LIST(int64_t) long_delays;
+	uint32_t inferred, queues; /* causes that are inferred, of full queues */
+	uint32_t joins;		   /* points with several causes */
+	uint32_t *order;	   /* all points, causes before what they cause */
 	size_t point_room, cause_room, rank_room, hub_room;
 	struct tw_path_notes notes; /* of the joined graph */
 	/* What scenarios are measured by: the window. */
@@ -184,7 +177,9 @@ static inline int64_t tw_ns_sum(int64_t a, int64_t b)
 {
 	int64_t sum;
 
-	return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? -INT64_MAX : INT64_MAX) : sum;
+	return __builtin_expect(__builtin_add_overflow(a, b, &sum), 0) ?
+		       (b < 0 ? -INT64_MAX : INT64_MAX) :
+		       sum;
 }
 
 static inline int64_t tw_ns_between(int64_t from, int64_t to)
@@ -209,19 +204,42 @@ static inline bool tw_is_gpu_point(const struct tw_path_point *point)
 	return point->kind <= TW_POINT_GPU + 1;
 }
 
-/* The delay of a cause of a point, as recorded. */
+/* Those that are inferred come last. */
+static inline bool tw_is_inferred(enum tw_cause code)
+{
+	return code == TW_CAUSE_WAIT || code == TW_CAUSE_INFERRED;
+}
+
+/* The end of communication whose other ranks are not there. */
+static inline bool tw_is_lone_end(const struct tw_path_point *p)
+{
+	return p->kind == TW_POINT_GPU + 1 &&
+	       (p->flags & (TW_POINT_COMMUNICATION | TW_POINT_MATCHED)) == TW_POINT_COMMUNICATION;
+}
+
+/* A delay beside the code of a cause: from TW_LONG_DELAY on the number of a long one; or as recorded. */
+enum {
+	TW_CODE_BITS = 4,
+	TW_LEAST_DELAY = -(1 << 27),
+	TW_AS_RECORDED = (1 << 27) - 1,
+	TW_LONG_DELAY = TW_AS_RECORDED - (1 << 22)
+};
+
+/* The delay of a cause of a point. */
 static inline int64_t tw_path_delay(const struct tw_path *path, uint32_t point, uint32_t cause)
 {
-	const struct tw_path_lag *lag = &path->lags.at[path->lag[cause]];
+	int32_t delay = (int32_t)path->lag[cause] >> TW_CODE_BITS;
 
-	return lag->recorded ? tw_ns_between(path->points[path->from[cause]].time_ns,
-					     path->points[point].time_ns) :
-			       lag->ns;
+	if (delay < TW_LONG_DELAY)
+		return delay;
+	return delay == TW_AS_RECORDED ? tw_ns_between(path->points[path->from[cause]].time_ns,
+						       path->points[point].time_ns) :
+					 path->long_delays.at[delay - TW_LONG_DELAY];
 }
 
 static inline enum tw_cause tw_path_code(const struct tw_path *path, uint32_t cause)
 {
-	return path->lags.at[path->lag[cause]].code;
+	return (enum tw_cause)(path->lag[cause] & ((1 << TW_CODE_BITS) - 1));
 }
 
 /* The cause that binds, TW_NO_POINT: the point has none. */

@@ -391,13 +391,15 @@ static bool is_arrow(const struct trawl_trace *trace, uint64_t i)
 		       "fwdbwd");
 }
 
-static void connect_by_arrows(struct tw_rank_build *b)
+/* Whether there are any. */
+static bool connect_by_arrows(struct tw_rank_build *b)
 {
 	const struct trawl_trace *trace = b->d->trace;
 	const struct tw_events *e = &trace->events;
 	struct tw_ids starts = { 0 };
 	uint64_t i;
 	uint32_t track;
+	bool found;
 
 	for (i = 0; i < e->count && !b->failed; i++)
 		if (e->phase[i] == 's' && is_arrow(trace, i) &&
@@ -411,7 +413,9 @@ static void connect_by_arrows(struct tw_rank_build *b)
 		if (track != TW_IDS_NONE && track != e->track[i])
 			connect(b, track, e->track[i]);
 	}
+	found = starts.count;
 	tw_ids_release(&starts, b->scratch);
+	return found;
 }
 
 /* ---- sequence numbers: an operation that names its forward thread, and the one that has its number there */
@@ -531,8 +535,8 @@ void tw_hand_overs(struct tw_rank_build *b)
 		return;
 	for (t = 0; t < tracks; t++)
 		b->group[t] = t;
-	connect_by_arrows(b);
-	connect_by_sequence(b);
+	if (!connect_by_arrows(b))
+		connect_by_sequence(b);
 	for (t = 0; t < n; t++)
 		order[t] = t;
 	for (t = 0; t < tracks; t++)

@@ -171,7 +171,7 @@ static void add_scenario(struct trawl_table *t, const struct tw_what_if *w, stru
 	tw_table_set_integer(t, row, IF_AFTER, w->after_ns);
 	tw_table_set_integer(t, row, IF_GAIN, gain);
 	tw_set_percent(t, row, IF_PERCENT, (double)gain, (double)w->before_ns);
-	tw_set_percent(t, row, IF_INFERRED, (double)w->inferred_ns, (double)w->path_ns);
+	tw_set_percent(t, row, IF_INFERRED, (double)w->inferred_ns, (double)w->after_ns);
 	tw_str_clear(note);
 	if (w->note)
 		tw_str_add_cstr(note, w->note);
@@ -242,7 +242,7 @@ static int fill_slack(const struct tw_path_result *r, struct trawl_table *t)
 	uint32_t p, class, i;
 
 	for (p = 0; p < path->first_hub; p++) {
-		struct tw_bound bound = tw_path_bound(path, NULL, p, tw_plain(r->slack));
+		struct tw_bound bound = tw_path_bound(path, NULL, p, tw_recorded(path));
 		int64_t *count = counts[tw_path_class_of(path, p, bound.from, bound.code)];
 
 		count[SLACK_POINTS]++;

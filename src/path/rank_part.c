@@ -28,7 +28,7 @@ static enum tw_vendor vendor_of(const struct tw_derived *d)
 	return TW_VENDOR_NVIDIA;
 }
 
-/* Edges by point, in their order. */
+/* Edges by point, in order of code: of causes that are equally late the first binds. */
 static void sort_edges(struct tw_rank_build *b, struct tw_path_part *part)
 {
 	const struct trawl_allocator *a = b->allocator;
@@ -48,10 +48,16 @@ static void sort_edges(struct tw_rank_build *b, struct tw_path_part *part)
 		part->points[i + 1].causes += part->points[i].causes;
 	}
 	for (i = 0; i < n; i++) {
-		uint32_t at = next[b->edges.at[i].point]++;
+		const struct tw_path_edge *edge = &b->edges.at[i];
+		uint32_t at = next[edge->point]++;
 
-		part->from[at] = b->edges.at[i].from;
-		part->code[at] = (uint8_t)b->edges.at[i].code;
+		for (; at > part->points[edge->point].causes && part->code[at - 1] > edge->code;
+		     at--) {
+			part->from[at] = part->from[at - 1];
+			part->code[at] = part->code[at - 1];
+		}
+		part->from[at] = edge->from;
+		part->code[at] = (uint8_t)edge->code;
 	}
 }
 

@@ -249,16 +249,6 @@ void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more)
 
 /* ---- queues: work that is gone fills none */
 
-static bool has_queues(const struct tw_path *path)
-{
-	uint32_t i;
-
-	for (i = 0; i < path->cause_count; i++)
-		if (path->from[i] != TW_NO_POINT && tw_path_code(path, i) == TW_CAUSE_QUEUE)
-			return true;
-	return false;
-}
-
 static void cut_queues(struct tw_scenario *s)
 {
 	uint32_t p, cause;
@@ -312,7 +302,7 @@ static void renew_queues(struct tw_scenario *s)
 	uint32_t i;
 	size_t k;
 
-	if (!s->removed.count || !has_queues(path))
+	if (!s->removed.count || !path->queues)
 		return;
 	gone = tw_alloc_array(s->allocator, (size_t)path->point_count + 1, 1);
 	s->failed |= !gone;
@@ -360,74 +350,50 @@ static int sort_added(struct tw_scenario *s)
 	return status;
 }
 
-/* A cause with its delay as changed. */
-static int64_t changed_delay(const struct tw_scenario *s, uint32_t point, uint32_t cause)
+static enum tw_point_class class_of(const struct tw_path_point *p)
 {
-	const struct tw_scenario_edit *edit = edit_of(s, cause);
-	int64_t delay = edit ? edit->delay_ns : tw_path_delay(s->path, point, cause);
+	bool launched = p->flags & TW_POINT_LAUNCHED;
 
-	return !edit && s->rule ? s->rule(s->path, point, cause, delay, s->context) : delay;
+	if (!tw_is_gpu_point(p))
+		return launched ? TW_OF_LAUNCH : TW_OF_HOST;
+	if (tw_is_lone_end(p))
+		return launched ? TW_OF_LAUNCHED_LONE : TW_OF_LONE;
+	return launched ? TW_OF_LAUNCHED : TW_OF_GPU;
 }
 
-/* Of a point that no edit is about, by the rule alone: the cause that is latest, TW_NO_POINT: none. */
-static uint32_t ruled_cause(const struct tw_scenario *s, uint32_t point, struct tw_times times,
-			    int64_t *latest)
+/* A delay by what holds for all points; a negative one, of work that overlaps, stays. */
+static inline int64_t ruled_delay(const struct tw_scenario *s, enum tw_point_class class,
+				  uint32_t point, uint32_t cause, int64_t delay)
 {
-	const struct tw_path *path = s->path;
-	uint32_t cause = path->points[point].causes, end = path->points[point + 1].causes;
-	uint32_t best = TW_NO_POINT;
-
-	*latest = INT64_MIN;
-	for (; cause < end; cause++) {
-		uint32_t from = path->from[cause];
-		int64_t time;
-
-		if (from == TW_NO_POINT)
-			continue;
-		time = tw_path_delay(path, point, cause);
-		if (s->rule)
-			time = s->rule(path, point, cause, time, s->context);
-		time = tw_ns_sum(tw_time(times, from), time);
-		if (time > *latest ||
-		    (time == *latest && tw_path_code(path, cause) < tw_path_code(path, best))) {
-			*latest = time;
-			best = cause;
-		}
-	}
-	return best;
+	if (s->free && s->free[class] >> tw_path_code(s->path, cause) & 1 && delay > 0)
+		return 0;
+	return s->rule ? s->rule(s->path, point, cause, delay, s->context) : delay;
 }
 
-/* The latest of the causes, as changed; of those that are equally late that of the lowest code. */
+/* The latest of the causes, as changed; of those that are equally late the first. */
 static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point,
 				     struct tw_times times)
 {
 	const struct tw_path *path = s->path;
-	uint32_t cause, end = path->points[point + 1].causes, best = TW_NO_POINT;
+	uint32_t cause, end = path->points[point + 1].causes;
+	enum tw_point_class class = class_of(&path->points[point]);
 	bool touched = is_touched(s, point);
-	int64_t latest = INT64_MIN;
-	struct tw_bound bound;
+	struct tw_bound bound = { TW_NO_POINT, TW_CAUSES, INT64_MIN };
 	size_t i;
 
-	if (!touched)
-		best = ruled_cause(s, point, times, &latest);
-	for (cause = path->points[point].causes; touched && cause < end; cause++) {
-		int64_t delay, time;
+	for (cause = path->points[point].causes; cause < end; cause++) {
+		const struct tw_scenario_edit *edit = touched ? edit_of(s, cause) : NULL;
+		uint32_t from = path->from[cause];
+		int64_t time;
 
-		if (path->from[cause] == TW_NO_POINT)
+		if (from == TW_NO_POINT || (edit && edit->delay_ns == TW_CUT))
 			continue;
-		delay = changed_delay(s, point, cause);
-		if (delay == TW_CUT)
-			continue;
-		time = tw_ns_sum(tw_time(times, path->from[cause]), delay);
-		if (time > latest ||
-		    (time == latest && tw_path_code(path, cause) < tw_path_code(path, best))) {
-			latest = time;
-			best = cause;
-		}
+		time = edit ? edit->delay_ns :
+			      ruled_delay(s, class, point, cause, tw_path_delay(path, point, cause));
+		time = tw_ns_sum(tw_time(times, from), time);
+		if (time > bound.time_ns)
+			bound = (struct tw_bound){ from, tw_path_code(path, cause), time };
 	}
-	bound = (struct tw_bound){ best == TW_NO_POINT ? TW_NO_POINT : path->from[best],
-				   best == TW_NO_POINT ? TW_CAUSES : tw_path_code(path, best),
-				   latest };
 	if (!touched || !s->added.count)
 		return bound;
 	i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
@@ -454,115 +420,213 @@ struct tw_bound tw_path_bound(const struct tw_path *path, const struct tw_scenar
 				  tw_time(times, point) };
 }
 
-static int64_t recorded_time(const struct tw_path *path, uint32_t point, const int64_t *times)
-{
-	int64_t latest = INT64_MIN;
-	uint32_t cause;
-
-	for (cause = path->points[point].causes; cause < path->points[point + 1].causes; cause++)
-		if (path->from[cause] != TW_NO_POINT)
-			latest = max64(latest, times[path->from[cause]] +
-						       tw_path_delay(path, point, cause));
-	return latest;
-}
-
 static int prepare(struct tw_scenario *s)
 {
 	renew_queues(s);
 	return s->failed ? -1 : sort_added(s);
 }
 
-int tw_path_replay(const struct tw_path *path, struct tw_scenario *s, int64_t *times)
+struct run {
+	struct tw_replay *out;
+	const struct tw_scenario *s;
+	unsigned count;
+	uint64_t *touched; /* by any of them */
+	bool ruled;	   /* one of them has a rule */
+};
+
+static bool is_changed(const struct run *run, uint32_t point)
 {
-	uint32_t i;
-
-	if (s && prepare(s))
-		return -1;
-	for (i = 0; i < path->point_count; i++) {
-		uint32_t p = path->order[i];
-		bool touched = s && is_touched(s, p);
-		int64_t latest;
-
-		if (touched)
-			latest = changed_bound(s, p, tw_plain(times)).time_ns;
-		else if (s && s->rule)
-			ruled_cause(s, p, tw_plain(times), &latest);
-		else
-			latest = recorded_time(path, p, times);
-
-		times[p] = latest == INT64_MIN ? path->points[p].time_ns : latest;
-	}
-	return 0;
+	return run->touched[point / 64] >> point % 64 & 1;
 }
 
-/* Without wrapping into what is not defined: those that lengthen work are replayed one by one. */
-static void plain_lanes(const struct tw_path *path, uint32_t point, int64_t *times)
+static bool changes_delay(const struct run *run, uint32_t point, uint32_t cause, int64_t delay)
 {
-	int64_t latest[TW_LANES], *out = times + (size_t)point * TW_LANES;
+	enum tw_point_class class = class_of(&run->out->path->points[point]);
+	unsigned k;
+
+	for (k = 0; k < run->count; k++)
+		if (ruled_delay(&run->s[k], class, point, cause, delay) != delay)
+			return true;
+	return false;
+}
+
+/* Whether a point follows one other in all scenarios, by the same delay, or keeps its time. */
+static inline __attribute__((always_inline)) bool follows_one(const struct run *run, uint32_t point, bool ruled)
+{
+	struct tw_replay *out = run->out;
+	const struct tw_path *path = out->path;
 	const struct tw_path_point *p = &path->points[point];
-	bool none = true;
-	uint32_t cause, k;
+	uint32_t cause = p->causes, from;
+	int64_t delay;
 
-	for (k = 0; k < TW_LANES; k++)
+	if (p[1].causes - cause > 1 || is_changed(run, point))
+		return false;
+	if (cause == p[1].causes || path->from[cause] == TW_NO_POINT) {
+		out->slot[point] = 0;
+		out->after[point] = p->time_ns;
+		return true;
+	}
+	delay = tw_path_delay(path, point, cause);
+	if (tw_is_inferred(tw_path_code(path, cause)) ||
+	    (ruled && changes_delay(run, point, cause, delay)))
+		return false;
+	from = path->from[cause];
+	out->slot[point] = out->slot[from];
+	out->after[point] = tw_ns_sum(out->after[from], delay);
+	return true;
+}
+
+/* The latest of the causes by rules alone, in all scenarios, and which that is, TW_NO_POINT: none. */
+static inline __attribute__((always_inline)) void find_latest(const struct run *run, uint32_t point, unsigned width, bool ruled,
+			       int64_t *latest, uint32_t *best)
+{
+	const struct tw_replay *out = run->out;
+	const struct tw_path *path = out->path;
+	const struct tw_path_point *p = &path->points[point];
+	enum tw_point_class class = class_of(p);
+	uint32_t cause;
+	unsigned k;
+
+	for (k = 0; k < width; k++) {
 		latest[k] = INT64_MIN;
+		best[k] = TW_NO_POINT;
+	}
 	for (cause = p->causes; cause < p[1].causes; cause++) {
-		const int64_t *in = times + (size_t)path->from[cause] * TW_LANES;
-		uint64_t delay;
+		uint32_t from = path->from[cause];
+		const int64_t *in;
+		int64_t delay, after;
 
-		if (path->from[cause] == TW_NO_POINT)
+		if (from == TW_NO_POINT)
 			continue;
-		none = false;
-		delay = (uint64_t)tw_path_delay(path, point, cause);
-		for (k = 0; k < TW_LANES; k++) {
-			int64_t time = (int64_t)((uint64_t)in[k] + delay);
+		in = out->slots + (size_t)out->slot[from] * width;
+		delay = tw_path_delay(path, point, cause);
+		after = tw_ns_sum(out->after[from], delay);
+		for (k = 0; k < width; k++) {
+			int64_t time;
 
+			if (ruled && k < run->count)
+				after = tw_ns_sum(out->after[from],
+						  ruled_delay(&run->s[k], class, point, cause,
+							      delay));
+			time = tw_ns_sum(in[k], after);
+			best[k] = time > latest[k] ? cause : best[k];
 			latest[k] = time > latest[k] ? time : latest[k];
 		}
 	}
-	for (k = 0; k < TW_LANES; k++)
-		out[k] = none ? p->time_ns : latest[k];
 }
 
-int tw_path_replay_lanes(const struct tw_path *path, struct tw_scenario *s, unsigned count,
-			 int64_t *times)
+/* Of one scenario that changes a point. */
+static void change(const struct run *run, uint32_t point, unsigned lane, int64_t *time,
+		   uint32_t *inferred)
 {
-	uint32_t i, k;
+	const struct tw_replay *out = run->out;
+	struct tw_bound bound = changed_bound(&run->s[lane], point, tw_replayed(out, lane));
 
-	for (k = 0; k < count; k++)
-		if (prepare(&s[k]))
-			return -1;
+	*time = bound.from == TW_NO_POINT ? out->path->points[point].time_ns : bound.time_ns;
+	*inferred = bound.from == TW_NO_POINT	? TW_NO_POINT :
+		    tw_is_inferred(bound.code) ? point :
+						 tw_last_inferred(out, lane, bound.from);
+}
+
+static inline __attribute__((always_inline)) void replay_all(struct run *run, unsigned width, bool ruled)
+{
+	struct tw_replay *out = run->out;
+	const struct tw_path *path = out->path;
+	int64_t *times = out->slots; /* the first slot: of those that follow none */
+	uint32_t i, used = 0, found[TW_LANES], *inferred = out->inferred;
+	unsigned k;
+
+	memset(times, 0, width * sizeof(*times));
+	if (inferred)
+		memset(inferred, 0xff, width * sizeof(*inferred));
 	for (i = 0; i < path->point_count; i++) {
 		uint32_t p = path->order[i];
 
-		plain_lanes(path, p, times);
-		for (k = 0; k < count; k++) {
-			struct tw_times lane = { times + k, TW_LANES };
-			int64_t latest;
-
-			if (!is_touched(&s[k], p))
-				continue;
-			latest = changed_bound(&s[k], p, lane).time_ns;
-			times[(size_t)p * TW_LANES + k] =
-				latest == INT64_MIN ? path->points[p].time_ns : latest;
-		}
+		if (follows_one(run, p, ruled))
+			continue;
+		times += width;
+		find_latest(run, p, width, ruled, times, found);
+		if (found[0] == TW_NO_POINT)
+			for (k = 0; k < width; k++)
+				times[k] = path->points[p].time_ns;
+		else
+			for (k = 0; inferred && k < width; k++)
+				found[k] = tw_is_inferred(tw_path_code(path, found[k])) ?
+						   p :
+						   tw_last_inferred(out, k, path->from[found[k]]);
+		for (k = 0; is_changed(run, p) && k < run->count; k++)
+			if (is_touched(&run->s[k], p))
+				change(run, p, k, &times[k], &found[k]);
+		out->slot[p] = ++used;
+		out->after[p] = 0;
+		if (inferred)
+			memcpy(inferred + (size_t)used * width, found, width * sizeof(*found));
 	}
-	return 0;
 }
 
-int64_t *tw_path_times(const struct tw_path *path)
+/* Room for points that follow no single one. */
+static int make_room(struct run *run)
 {
-	int64_t *times =
-		tw_alloc_array(path->allocator, (size_t)path->point_count + 1, sizeof(*times));
-	uint32_t i;
+	struct tw_replay *out = run->out;
+	const struct tw_path *path = out->path;
+	size_t words = touched_bytes(path) / sizeof(*run->touched), i, most = 1 + path->joins;
+	unsigned k;
 
-	for (i = 0; times && i < path->point_count; i++)
-		times[i] = path->points[i].time_ns;
-	return times;
+	run->touched = tw_alloc_array(out->allocator, words, sizeof(*run->touched));
+	for (k = 0; run->touched && k < run->count; k++) {
+		for (i = 0; run->s[k].touched && i < words; i++)
+			run->touched[i] |= run->s[k].touched[i];
+		run->ruled |= run->s[k].rule || run->s[k].free;
+	}
+	for (i = 0; run->touched && i < words; i++)
+		most += (size_t)__builtin_popcountll(run->touched[i]);
+	if (run->ruled || most > path->point_count)
+		most = (size_t)path->point_count + 1;
+	out->room = most * out->width;
+	out->slot = tw_alloc(out->allocator, ((size_t)path->point_count + 1) * sizeof(*out->slot));
+	out->after =
+		tw_alloc(out->allocator, ((size_t)path->point_count + 1) * sizeof(*out->after));
+	out->slots = tw_alloc(out->allocator, out->room * sizeof(*out->slots));
+	if (path->inferred)
+		out->inferred = tw_alloc(out->allocator, out->room * sizeof(*out->inferred));
+	return run->touched && out->slot && out->after && out->slots &&
+			       (out->inferred || !path->inferred) ?
+		       0 :
+		       -1;
 }
 
-void tw_path_times_free(const struct tw_path *path, int64_t *times)
+int tw_replay_run(struct tw_replay *out, const struct tw_path *path, struct tw_scenario *s,
+		  unsigned count, const struct trawl_allocator *allocator)
 {
-	tw_free(path->allocator, times, ((size_t)path->point_count + 1) * sizeof(*times));
+	struct run run = { .out = out, .s = s, .count = count };
+	int status = 0;
+	unsigned k;
+
+	*out = (struct tw_replay){ .path = path,
+				   .allocator = allocator,
+				   .width = count > 1 ? TW_LANES : 1 };
+	for (k = 0; k < count && !status; k++)
+		status = prepare(&s[k]);
+	if (!status)
+		status = make_room(&run);
+	if (!status && count > 1 && run.ruled)
+		replay_all(&run, TW_LANES, true);
+	else if (!status && count > 1)
+		replay_all(&run, TW_LANES, false);
+	else if (!status)
+		replay_all(&run, 1, true);
+	tw_free(allocator, run.touched, touched_bytes(path));
+	return status;
+}
+
+void tw_replay_release(struct tw_replay *r)
+{
+	size_t n = (size_t)r->path->point_count + 1;
+
+	tw_free(r->allocator, r->slot, n * sizeof(*r->slot));
+	tw_free(r->allocator, r->after, n * sizeof(*r->after));
+	tw_free(r->allocator, r->slots, r->room * sizeof(*r->slots));
+	tw_free(r->allocator, r->inferred, r->room * sizeof(*r->inferred));
 }
 
 /* ---- what is measured */
@@ -579,47 +643,47 @@ static bool has_launches(const struct tw_path *path)
 
 bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, uint32_t gpu)
 {
-	int64_t step = rank->step[gpu] < 0 ? -1 : rank->steps[rank->step[gpu]].number;
+	if (path->step_first >= 0) {
+		int64_t step = rank->step[gpu] < 0 ? -1 : rank->steps[rank->step[gpu]].number;
 
-	if (path->step_first >= 0 && (step < path->step_first || step > path->step_last))
-		return false;
+		if (step < path->step_first || step > path->step_last)
+			return false;
+	}
 	if (rank->piece && rank->piece[2 * gpu] == TW_NO_POINT)
 		return false;
 	return path->whole || rank->launch[gpu] != TW_NO_POINT || !has_launches(path);
 }
 
-struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
+static void widen(struct tw_path_window *w, const struct tw_path *path, uint32_t rank, uint32_t gpu,
+		  struct tw_times times)
 {
-	struct tw_path_window w = { INT64_MAX, INT64_MIN, TW_NO_POINT };
+	const struct tw_path_rank *r = &path->ranks[rank];
+	int64_t end = tw_time(times, tw_gpu_end(r, gpu));
+
+	w->start_ns = min64(w->start_ns, tw_time(times, tw_gpu_start(r, gpu)));
+	if (w->last == TW_NO_POINT || end > w->end_ns ||
+	    (end == w->end_ns && path->points[w->last].rank == rank &&
+	     r->queue[gpu] < r->queue[(w->last - r->first) / 2]))
+		w->last = tw_gpu_end(r, gpu);
+	w->end_ns = max64(w->end_ns, end);
+}
+
+void tw_find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
+		     struct tw_path_window *windows)
+{
 	uint32_t i, g;
+	unsigned k;
 
-	for (i = 0; i < path->rank_count; i++) {
-		const struct tw_path_rank *r = &path->ranks[i];
-
-		for (g = 0; g < r->gpu_count; g++) {
-			uint32_t end = tw_gpu_end(r, g);
-
-			if (!tw_in_window(path, r, g))
-				continue;
-			w.start_ns = min64(w.start_ns, tw_time(times, tw_gpu_start(r, g)));
-			if (w.last == TW_NO_POINT || tw_time(times, end) > w.end_ns ||
-			    (tw_time(times, end) == w.end_ns && path->points[w.last].rank == i &&
-			     r->queue[g] < r->queue[(w.last - r->first) / 2]))
-				w.last = end;
-			w.end_ns = max64(w.end_ns, tw_time(times, end));
-		}
-	}
-	return w;
+	for (k = 0; k < count; k++)
+		windows[k] = (struct tw_path_window){ INT64_MAX, INT64_MIN, TW_NO_POINT };
+	for (i = 0; i < path->rank_count; i++)
+		for (g = 0; g < path->ranks[i].gpu_count; g++)
+			if (tw_in_window(path, &path->ranks[i], g))
+				for (k = 0; k < count; k++)
+					widen(&windows[k], path, i, g, times[k]);
 }
 
-int64_t tw_window_in(const struct tw_path *path, struct tw_times times)
-{
-	const struct tw_path_window w = tw_window_of(path, times);
-
-	return w.end_ns > w.start_ns ? tw_ns_between(w.start_ns, w.end_ns) : 0;
-}
-
-double tw_step_in(const struct tw_path *path, struct tw_times times)
+double tw_step_ns(const struct tw_path *path, struct tw_times times)
 {
 	int64_t end[2] = { INT64_MIN, INT64_MIN };
 	int32_t step[2] = { INT32_MAX, -1 };
@@ -645,14 +709,4 @@ double tw_step_in(const struct tw_path *path, struct tw_times times)
 				end[which] = max64(end[which], tw_time(times, tw_gpu_end(r, g)));
 		}
 	return (double)tw_ns_between(end[0], end[1]) / (step[1] - step[0]);
-}
-
-int64_t tw_window_ns(const struct tw_path *path, const int64_t *times)
-{
-	return tw_window_in(path, tw_plain(times));
-}
-
-double tw_step_ns(const struct tw_path *path, const int64_t *times)
-{
-	return tw_step_in(path, tw_plain(times));
 }

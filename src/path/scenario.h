@@ -23,6 +23,17 @@ struct tw_scenario_cause {
 	int64_t delay_ns;
 };
 
+/* What a point is, as far as it decides whether its causes have no delay. */
+enum tw_point_class {
+	TW_OF_HOST,
+	TW_OF_LAUNCH, /* of a call that launched GPU work */
+	TW_OF_GPU,
+	TW_OF_LAUNCHED, /* of GPU work whose launch is recorded */
+	TW_OF_LONE,	/* the end of communication whose other ranks are not there */
+	TW_OF_LAUNCHED_LONE,
+	TW_POINT_CLASSES
+};
+
 /* Delays by a rule, of all causes that no edit names. */
 typedef int64_t tw_scenario_rule(const struct tw_path *path, uint32_t point, uint32_t cause,
 				 int64_t delay_ns, const void *context);
@@ -35,6 +46,7 @@ struct tw_scenario {
 	TW_LIST(struct tw_scenario_edit) edits;
 	TW_LIST(struct tw_scenario_cause) added;
 	TW_LIST(uint32_t) removed; /* starts of GPU events that are gone */
+	const uint16_t *free;	   /* by class of a point: causes without delay, bits; NULL: none */
 	tw_scenario_rule *rule;	   /* NULL: none */
 	const void *context;
 	uint64_t *touched; /* a bit for each point that an edit or an added cause is about */
@@ -71,35 +83,58 @@ void tw_scenario_free_host(struct tw_scenario *s, const struct tw_path_thread *t
 void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more);
 
 /*
- * Times of all points in a scenario (NULL: unchanged), as many as the path has, into `times`.
- * 0 or -1: out of memory.
+ * Times of all points in some scenarios, TW_LANES at most.  Most points follow one other by the same
+ * delay in all of them: of those only which one, and the sum of delays since, is kept.
  */
-int tw_path_replay(const struct tw_path *path, struct tw_scenario *scenario,
-		   int64_t *times) TRAWL_MUST_CHECK;
-
-/* Times of points that lie apart by `stride`: those of one of several scenarios. */
-struct tw_times {
-	const int64_t *at;
-	size_t stride;
+#define TW_LANES 8
+struct tw_replay {
+	const struct tw_path *path;
+	const struct trawl_allocator *allocator;
+	unsigned width; /* times of a slot beside each other, one for each scenario */
+	uint32_t *slot; /* by point */
+	int64_t *after; /* by point: how much later it is */
+	int64_t *slots;
+	uint32_t *inferred; /* beside the times: the last point before whose inferred cause binds */
+	size_t room;
 };
+
+/* Several threads may run some of a path.  0 or -1: out of memory; to be released in any case. */
+int tw_replay_run(struct tw_replay *replay, const struct tw_path *path,
+		  struct tw_scenario *scenarios, unsigned count,
+		  const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+void tw_replay_release(struct tw_replay *replay);
+
+/* Times of points: as recorded, or of one of the scenarios of a replay. */
+struct tw_times {
+	const int64_t *at;    /* by slot, so far from each other */
+	size_t stride;
+	const uint32_t *slot; /* by point; NULL: its number */
+	const int64_t *after; /* by point */
+};
+
+static inline struct tw_times tw_recorded(const struct tw_path *path)
+{
+	return (struct tw_times){ &path->points->time_ns, sizeof(*path->points) / sizeof(int64_t),
+				  NULL, NULL };
+}
+
+static inline struct tw_times tw_replayed(const struct tw_replay *r, unsigned lane)
+{
+	return (struct tw_times){ r->slots + lane, r->width, r->slot, r->after };
+}
 
 static inline int64_t tw_time(struct tw_times times, uint32_t point)
 {
-	return times.at[(size_t)point * times.stride];
+	return times.slot ? tw_ns_sum(times.at[times.slot[point] * times.stride],
+				      times.after[point]) :
+			    times.at[point * times.stride];
 }
 
-static inline struct tw_times tw_plain(const int64_t *times)
+/* The last point that a point waited for, or it, whose inferred cause binds; TW_NO_POINT: none. */
+static inline uint32_t tw_last_inferred(const struct tw_replay *r, unsigned lane, uint32_t point)
 {
-	return (struct tw_times){ times, 1 };
+	return r->inferred ? r->inferred[(size_t)r->slot[point] * r->width + lane] : TW_NO_POINT;
 }
-
-/*
- * The same of several scenarios at once, TW_LANES at most, which have no rule and make nothing longer:
- * a point's times lie beside each other.
- */
-#define TW_LANES 8
-int tw_path_replay_lanes(const struct tw_path *path, struct tw_scenario *scenarios, unsigned count,
-			 int64_t *times) TRAWL_MUST_CHECK;
 
 /* What a point's time comes from, of replayed times; `from` TW_NO_POINT: it has no cause. */
 struct tw_bound {
@@ -121,17 +156,30 @@ struct tw_path_window {
 	uint32_t last;
 };
 
-struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times);
-/* How long it is; 0 without any. */
-int64_t tw_window_ns(const struct tw_path *path, const int64_t *times);
-int64_t tw_window_in(const struct tw_path *path, struct tw_times times);
-/* The step, as a mean of those after the first, over all ranks; NaN: there are not two. */
-double tw_step_ns(const struct tw_path *path, const int64_t *times);
-double tw_step_in(const struct tw_path *path, struct tw_times times);
+void tw_find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
+		     struct tw_path_window *windows);
+static inline struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
+{
+	struct tw_path_window window;
 
-/* Times as recorded; to be freed as tw_path_times_free() does.  NULL: out of memory. */
-int64_t *tw_path_times(const struct tw_path *path);
-void tw_path_times_free(const struct tw_path *path, int64_t *times);
+	tw_find_windows(path, &times, 1, &window);
+	return window;
+}
+
+/* How long it is; 0 without any. */
+static inline int64_t tw_window_length(const struct tw_path_window *w)
+{
+	return w->end_ns > w->start_ns ? tw_ns_between(w->start_ns, w->end_ns) : 0;
+}
+static inline int64_t tw_window_ns(const struct tw_path *path, struct tw_times times)
+{
+	const struct tw_path_window window = tw_window_of(path, times);
+
+	return tw_window_length(&window);
+}
+
+/* The step, as a mean of those after the first, over all ranks; NaN: there are not two. */
+double tw_step_ns(const struct tw_path *path, struct tw_times times);
 
 /* GPU events that the window is about: those with a recorded launch, all where it is whole or none has. */
 bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, uint32_t gpu);

@@ -36,57 +36,30 @@ static void set_standard(struct tw_scenario *s, const struct tw_what_if *w)
 	tw_standard_set(s, (enum tw_standard)w->number);
 }
 
-/* Communication whose other ranks are not there. */
-static bool is_lone(const struct tw_path_point *p)
-{
-	return tw_is_gpu_point(p) && tw_is_end(p) &&
-	       (p->flags & (TW_POINT_COMMUNICATION | TW_POINT_MATCHED)) == TW_POINT_COMMUNICATION;
-}
-
-static int64_t lone_free(const struct tw_path *path, uint32_t point, uint32_t cause,
-			 int64_t delay_ns, const void *context)
-{
-	(void)cause;
-	(void)context;
-	return is_lone(&path->points[point]) ? 0 : delay_ns;
-}
-
-static void set_lone_free(struct tw_scenario *s, const struct tw_what_if *w)
-{
-	(void)w;
-	s->rule = lone_free;
-}
-
 static bool has_lone(const struct tw_path *path)
 {
 	uint32_t p;
 
 	for (p = 0; p < path->first_hub; p++)
-		if (is_lone(&path->points[p]))
+		if (tw_is_lone_end(&path->points[p]))
 			return true;
 	return false;
 }
 
 static int add_bounds(struct tw_scenarios *s)
 {
-	const struct tw_what_if lone = {
-		.name = "unmatched_free",
-		.kind = "bound",
-		.note = "communication whose other ranks have no trace takes no time: its waiting and "
-			"transfer are not known apart",
-		.set = set_lone_free,
-	};
 	int status = 0;
 	uint32_t i;
 
 	for (i = 0; i < TW_STANDARDS && !status; i++)
-		status = add(s,
-			     &(struct tw_what_if){ .name = tw_standard_name((enum tw_standard)i),
-						   .kind = "bound",
-						   .note = tw_standard_meaning((enum tw_standard)i),
-						   .set = set_standard,
-						   .number = i });
-	return !status && has_lone(s->path) ? add(s, &lone) : status;
+		if (i != TW_LONE_FREE || has_lone(s->path))
+			status = add(s, &(struct tw_what_if){
+						.name = tw_standard_name((enum tw_standard)i),
+						.kind = "bound",
+						.note = tw_standard_meaning((enum tw_standard)i),
+						.set = set_standard,
+						.number = i });
+	return status;
 }
 
 /* ---- ranks */
@@ -202,8 +175,7 @@ static int add_rooflines(struct tw_scenarios *s, const struct tw_path_op_sums *s
 				  .note = "at " TW_LIMIT_TEXT(TW_LIMIT_PATH_ROOFLINE_PERCENT) " %",
 				  .set = set_fast,
 				  .context = s,
-				  .number = TW_NO_GROUP,
-				  .shrinks = true };
+				  .number = TW_NO_GROUP };
 	uint32_t n = s->ops->groups.count, i;
 	uint32_t *order = tw_alloc_array(s->allocator, (size_t)n + 1, sizeof(*order));
 
@@ -220,8 +192,7 @@ static int add_rooflines(struct tw_scenarios *s, const struct tw_path_op_sums *s
 					  .note = fast_note(s, sum),
 					  .set = set_fast,
 					  .context = s,
-					  .number = sum->op,
-					  .shrinks = true };
+					  .number = sum->op };
 
 		if (!one.name || !one.note || !TW_LIST_ADD(&s->fastest, &sum->op, s->allocator) ||
 		    add(s, &one))
@@ -238,8 +209,7 @@ static int add_faster(struct tw_scenarios *s, const struct tw_path_op_sums *sums
 		if (add(s, &(struct tw_what_if){ .set = set_faster,
 						 .context = s,
 						 .number = sums[i].op,
-						 .quick = true,
-						 .shrinks = true }))
+						 .quick = true}))
 			return TRAWL_ENOMEM;
 	return 0;
 }
@@ -409,90 +379,68 @@ struct run {
 	size_t count;
 	const struct tw_path *path;
 	const struct trawl_allocator *allocator;
-	size_t *first; /* by batch, and their end: scenarios that are replayed at once */
-	size_t batches;
 	bool failed[]; /* by batch */
 };
 
-static void measure(struct tw_what_if *w, const struct tw_path *path, const struct tw_scenario *s,
-		    struct tw_times times)
+static void measure(struct tw_what_if *list, const struct tw_scenario *s,
+		    const struct tw_replay *replay, unsigned count)
 {
-	w->after_ns = tw_window_in(path, times);
-	if (w->quick)
-		return;
-	w->step_after_ns = tw_step_in(path, times);
-	w->path_ns = w->after_ns;
-	w->inferred_ns = tw_critical_inferred_ns(path, s, times);
+	struct tw_path_window windows[TW_LANES];
+	struct tw_times times[TW_LANES];
+	unsigned k;
+
+	for (k = 0; k < count; k++)
+		times[k] = tw_replayed(replay, k);
+	tw_find_windows(replay->path, times, count, windows);
+	for (k = 0; k < count; k++) {
+		list[k].after_ns = tw_window_length(&windows[k]);
+		if (list[k].quick)
+			continue;
+		list[k].step_after_ns = tw_step_ns(replay->path, times[k]);
+		list[k].inferred_ns = tw_critical_inferred_ns(replay, k, &s[k], &windows[k]);
+	}
 }
 
+/* Several at once. */
 static void run_batch(void *context, size_t batch)
 {
 	struct run *run = context;
-	const struct tw_path *path = run->path;
-	struct tw_what_if *w = &run->list[run->first[batch]];
-	unsigned count = (unsigned)(run->first[batch + 1] - run->first[batch]), k;
-	size_t stride = w->shrinks ? TW_LANES : 1;
-	size_t bytes = ((size_t)path->point_count + 1) * stride * sizeof(int64_t);
-	int64_t *times = tw_alloc(run->allocator, bytes);
+	struct tw_what_if *list = &run->list[batch * TW_LANES];
+	size_t left = run->count - batch * TW_LANES;
+	unsigned count = left < TW_LANES ? (unsigned)left : TW_LANES, k;
 	struct tw_scenario s[TW_LANES];
-	bool failed = !times;
+	struct tw_replay replay;
 
 	for (k = 0; k < count; k++) {
-		tw_scenario_init(&s[k], path, run->allocator);
-		w[k].set(&s[k], &w[k]);
-		failed |= s[k].failed;
+		tw_scenario_init(&s[k], run->path, run->allocator);
+		list[k].set(&s[k], &list[k]);
 	}
-	if (!failed)
-		failed = stride > 1 ? tw_path_replay_lanes(path, s, count, times) != 0 :
-				      tw_path_replay(path, s, times) != 0;
-	for (k = 0; k < count; k++) {
-		if (!failed)
-			measure(&w[k], path, &s[k], (struct tw_times){ times + k, stride });
+	run->failed[batch] = tw_replay_run(&replay, run->path, s, count, run->allocator) != 0;
+	if (!run->failed[batch])
+		measure(list, s, &replay, count);
+	tw_replay_release(&replay);
+	for (k = 0; k < count; k++)
 		tw_scenario_release(&s[k]);
-	}
-	tw_free(run->allocator, times, bytes);
-	run->failed[batch] = failed;
 }
 
-/* Those that only shorten work go together, as far as they follow each other. */
-static void divide(struct run *run)
+int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path, unsigned threads,
+		   const struct trawl_allocator *a)
 {
-	size_t i;
-
-	for (i = 0; i < run->count; i++) {
-		size_t first = run->batches ? run->first[run->batches - 1] : 0;
-
-		if (!i || !run->list[i].shrinks || !run->list[i - 1].shrinks ||
-		    i - first == TW_LANES)
-			run->first[run->batches++] = i;
-	}
-	run->first[run->batches] = run->count;
-}
-
-int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path,
-		   const int64_t *recorded, unsigned threads, const struct trawl_allocator *a)
-{
-	size_t bytes = sizeof(struct run) + count + 1, i;
+	size_t batches = (count + TW_LANES - 1) / TW_LANES, bytes = sizeof(struct run) + batches, i;
 	struct run *run = tw_alloc_array(a, bytes, 1);
 	bool failed = !run;
 
+	for (i = 0; i < count; i++) {
+		list[i].before_ns = i ? list[0].before_ns : tw_window_ns(path, tw_recorded(path));
+		list[i].step_before_ns =
+			i ? list[0].step_before_ns : tw_step_ns(path, tw_recorded(path));
+	}
 	if (run) {
-		*run = (struct run){ list, count, path, a, NULL, 0 };
-		run->first = tw_alloc_array(a, count + 1, sizeof(*run->first));
-		failed = !run->first;
+		*run = (struct run){ list, count, path, a };
+		tw_parallel(threads ? threads : tw_thread_count(), batches, run_batch, run);
 	}
-	for (i = 0; i < count && !failed; i++) {
-		list[i].before_ns = i ? list[0].before_ns : tw_window_ns(path, recorded);
-		list[i].step_before_ns = i ? list[0].step_before_ns : tw_step_ns(path, recorded);
-	}
-	if (!failed) {
-		divide(run);
-		tw_parallel(threads ? threads : tw_thread_count(), run->batches, run_batch, run);
-	}
-	for (i = 0; !failed && i < run->batches; i++)
-		failed = run->failed[i];
-	if (run)
-		tw_free(a, run->first, (count + 1) * sizeof(*run->first));
+	for (i = 0; run && i < batches; i++)
+		failed |= run->failed[i];
 	tw_free(a, run, bytes);
 	return failed ? TRAWL_ENOMEM : 0;
 }

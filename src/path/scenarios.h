@@ -14,17 +14,15 @@ struct tw_what_if {
 	void (*set)(struct tw_scenario *s, const struct tw_what_if *what);
 	const void *context;
 	uint32_t number;
-	bool quick;   /* only the window is asked for */
-	bool shrinks; /* no rule, and nothing gets longer: several are replayed at once */
+	bool quick; /* only the window is asked for */
 	/* What comes of it. */
 	int64_t before_ns, after_ns;
 	double step_before_ns, step_after_ns; /* NaN: there are not two steps */
-	int64_t path_ns, inferred_ns;	      /* of the critical path then */
+	int64_t inferred_ns; /* of the critical path then */
 };
 
 /* Several threads take from the allocator.  0 or TRAWL_ENOMEM. */
-int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path,
-		   const int64_t *recorded, unsigned threads,
+int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path, unsigned threads,
 		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* Of an operator's GPU work in the window. */

@@ -1,5 +1,10 @@
 #include "path/standard.h"
 
+#define FREE(code) (1 << TW_CAUSE_##code)
+#define FREE_ALL ((1 << TW_CAUSES) - 1)
+#define FREE_OF_HOST                                                                      \
+	(FREE(HOST) | FREE(HANDOVER) | FREE(BATCH) | FREE(LAUNCH) | FREE(QUEUE) | FREE(SYNC))
+
 static const struct {
 	const char *name, *meaning;
 } standards[TW_STANDARDS] = {
@@ -9,6 +14,9 @@ static const struct {
 	[TW_TRANSFERS_FREE] = { "transfers_free",
 				"collectives end when the last rank has arrived" },
 	[TW_NO_WAITING] = { "no_waiting", "no rank waits for another in a collective" },
+	[TW_LONE_FREE] = { "unmatched_free",
+			   "communication whose other ranks have no trace takes no time: its waiting "
+			   "and transfer are not known apart" },
 };
 
 const char *tw_standard_name(enum tw_standard standard)
@@ -19,62 +27,6 @@ const char *tw_standard_name(enum tw_standard standard)
 const char *tw_standard_meaning(enum tw_standard standard)
 {
 	return standards[standard].meaning;
-}
-
-/* A negative delay, of work that overlaps, stays. */
-static int64_t none(int64_t delay_ns)
-{
-	return delay_ns < 0 ? delay_ns : 0;
-}
-
-static int64_t gpu_free(const struct tw_path *path, uint32_t point, uint32_t cause,
-			int64_t delay_ns, const void *context)
-{
-	const struct tw_path_point *p = &path->points[point];
-
-	(void)cause;
-	(void)context;
-	return tw_is_gpu_point(p) && p->flags & TW_POINT_LAUNCHED ? none(delay_ns) : delay_ns;
-}
-
-static int64_t host_free(const struct tw_path *path, uint32_t point, uint32_t cause,
-			 int64_t delay_ns, const void *context)
-{
-	(void)context;
-	switch (tw_path_code(path, cause)) {
-	case TW_CAUSE_HOST:
-	case TW_CAUSE_HANDOVER:
-	case TW_CAUSE_BATCH:
-	case TW_CAUSE_LAUNCH:
-	case TW_CAUSE_QUEUE:
-	case TW_CAUSE_SYNC:
-		return none(delay_ns);
-	case TW_CAUSE_DURATION:
-		return tw_is_gpu_point(&path->points[point]) ? delay_ns : none(delay_ns);
-	default:
-		return delay_ns;
-	}
-}
-
-static int64_t launches_free(const struct tw_path *path, uint32_t point, uint32_t cause,
-			     int64_t delay_ns, const void *context)
-{
-	const struct tw_path_point *p = &path->points[point];
-	enum tw_cause code = tw_path_code(path, cause);
-
-	(void)context;
-	return code == TW_CAUSE_LAUNCH || (code == TW_CAUSE_DURATION && !tw_is_gpu_point(p) &&
-					   p->flags & TW_POINT_LAUNCHED) ?
-		       none(delay_ns) :
-		       delay_ns;
-}
-
-static int64_t transfers_free(const struct tw_path *path, uint32_t point, uint32_t cause,
-			      int64_t delay_ns, const void *context)
-{
-	(void)point;
-	(void)context;
-	return tw_path_code(path, cause) == TW_CAUSE_COLLECTIVE ? none(delay_ns) : delay_ns;
 }
 
 /* Each member's transfer begins with its own start. */
@@ -95,16 +47,19 @@ static void set_no_waiting(struct tw_scenario *s)
 	}
 }
 
+static const uint16_t free_causes[TW_STANDARDS][TW_POINT_CLASSES] = {
+	[TW_GPU_FREE] = { [TW_OF_LAUNCHED] = FREE_ALL, [TW_OF_LAUNCHED_LONE] = FREE_ALL },
+	[TW_HOST_FREE] = { [TW_OF_HOST... TW_OF_LAUNCH] = FREE_OF_HOST | FREE(DURATION),
+			   [TW_OF_GPU... TW_OF_LAUNCHED_LONE] = FREE_OF_HOST },
+	[TW_LAUNCHES_FREE] = { [TW_OF_LAUNCH] = FREE(LAUNCH) | FREE(DURATION),
+			       [TW_OF_GPU... TW_OF_LAUNCHED_LONE] = FREE(LAUNCH) },
+	[TW_TRANSFERS_FREE] = { [TW_OF_HOST... TW_OF_LAUNCHED_LONE] = FREE(COLLECTIVE) },
+	[TW_LONE_FREE] = { [TW_OF_LONE... TW_OF_LAUNCHED_LONE] = FREE_ALL },
+};
+
 void tw_standard_set(struct tw_scenario *s, enum tw_standard standard)
 {
-	static tw_scenario_rule *const rules[TW_STANDARDS] = {
-		[TW_GPU_FREE] = gpu_free,
-		[TW_HOST_FREE] = host_free,
-		[TW_LAUNCHES_FREE] = launches_free,
-		[TW_TRANSFERS_FREE] = transfers_free,
-	};
-
-	s->rule = rules[standard];
+	s->free = free_causes[standard];
 	if (standard == TW_NO_WAITING)
 		set_no_waiting(s);
 }

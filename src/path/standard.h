@@ -10,6 +10,7 @@ enum tw_standard {
 	TW_LAUNCHES_FREE,  /* as inside a GPU graph */
 	TW_TRANSFERS_FREE, /* collectives end as the last rank arrives */
 	TW_NO_WAITING,	   /* collectives wait for no rank */
+	TW_LONE_FREE,	   /* communication whose other ranks are not there takes no time */
 	TW_STANDARDS,
 };
 

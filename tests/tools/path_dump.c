@@ -19,18 +19,17 @@
 
 static const char codes[TW_CAUSES + 1] = "ESCYLQTBDHWI";
 
-static int replay_all(const struct tw_path *path, int64_t *times[TW_STANDARDS + 1])
+/* Unchanged, and the standard scenarios. */
+static int replay_all(const struct tw_path *path, struct tw_replay *replays)
 {
 	struct tw_scenario s;
 	int status = 0, i;
 
-	times[0] = tw_path_times(path);
-	status = times[0] ? tw_path_replay(path, NULL, times[0]) : -1;
-	for (i = 0; i < TW_STANDARDS && !status; i++) {
+	for (i = 0; i <= TW_LONE_FREE && !status; i++) {
 		tw_scenario_init(&s, path, path->allocator);
-		tw_standard_set(&s, (enum tw_standard)i);
-		times[i + 1] = tw_path_times(path);
-		status = times[i + 1] ? tw_path_replay(path, &s, times[i + 1]) : -1;
+		if (i)
+			tw_standard_set(&s, (enum tw_standard)(i - 1));
+		status = tw_replay_run(&replays[i], path, &s, 1, path->allocator);
 		tw_scenario_release(&s);
 	}
 	return status;
@@ -43,7 +42,7 @@ static void print_text(const char *text)
 		putchar((unsigned char)*text < ' ' ? '?' : *text);
 }
 
-static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *times,
+static void print_point(const struct tw_path *path, uint32_t p, const struct tw_replay *replays,
 			const int64_t *slack)
 {
 	const struct tw_path_point *point = &path->points[p];
@@ -56,8 +55,8 @@ static void print_point(const struct tw_path *path, uint32_t p, int64_t *const *
 	       tw_is_end(point) ? 'e' : 's',
 	       cause == TW_NO_POINT ? '-' : codes[tw_path_code(path, cause)],
 	       (unsigned)(point[1].causes - point->causes));
-	for (i = 0; i <= TW_STANDARDS; i++)
-		printf("\t%" PRId64, times[i][p]);
+	for (i = 0; i <= TW_LONE_FREE; i++)
+		printf("\t%" PRId64, tw_time(tw_replayed(&replays[i], 0), p));
 	print_text(tw_pool_text(&r->texts, label->track, NULL));
 	print_text(tw_pool_text(&r->texts, label->name, NULL));
 	printf("\t%" PRId64 "\t%d\n", slack[p] == TW_NO_SLACK ? -1 : slack[p],
@@ -78,27 +77,28 @@ static void print_causes(const struct tw_path *path)
 
 static int print(const struct tw_path *path)
 {
-	int64_t *times[TW_STANDARDS + 1] = { 0 }, *slack = tw_path_times(path);
-	int status = slack ? replay_all(path, times) : -1, i;
+	struct tw_replay replays[TW_LONE_FREE + 1];
+	int64_t *slack = tw_alloc_array(path->allocator, (size_t)path->point_count + 1, sizeof(*slack));
+	int status = slack ? replay_all(path, replays) : -1, i;
 	uint32_t p;
 
-	for (i = 0; i <= TW_STANDARDS && !status; i++)
-		printf("# %d window %" PRId64 " step %.3f\n", i, tw_window_ns(path, times[i]),
-		       tw_step_ns(path, times[i]));
+	if (status)
+		return status;
+	for (i = 0; i <= TW_LONE_FREE; i++)
+		printf("# %d window %" PRId64 " step %.3f\n", i,
+		       tw_window_ns(path, tw_replayed(&replays[i], 0)),
+		       tw_step_ns(path, tw_replayed(&replays[i], 0)));
 	printf("# notes skewed %" PRIu64 " incomplete %" PRIu64 " not_matched %" PRIu64
 	       " cut %" PRIu64 "\n",
 	       path->notes.skewed, path->notes.incomplete, path->notes.not_matched,
 	       path->notes.cut);
-	if (!status)
-		tw_slack_find(path, times[0], slack);
-	for (p = 0; p < path->first_hub && !status; p++)
-		print_point(path, p, times, slack);
-	if (slack)
-		tw_path_times_free(path, slack);
-	for (i = 0; i <= TW_STANDARDS; i++)
-		if (times[i])
-			tw_path_times_free(path, times[i]);
-	return status;
+	tw_slack_find(path, slack);
+	for (p = 0; p < path->first_hub; p++)
+		print_point(path, p, replays, slack);
+	tw_free(path->allocator, slack, ((size_t)path->point_count + 1) * sizeof(*slack));
+	for (i = 0; i <= TW_LONE_FREE; i++)
+		tw_replay_release(&replays[i]);
+	return 0;
 }
 
 /* All ranks, with clocks by the ends of their collectives. */
