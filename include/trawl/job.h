@@ -56,6 +56,7 @@ struct trawl_rank {
 	/* "" if unknown. */
 	const char *message; /* why it is skipped, or what is odd in it */
 	const char *host, *device;
+	const char *gpu;  /* of a file of several ranks: its trawl_report_options.device */
 	const char *view; /* what of the trace is looked at, as trawl_report_view() */
 	uint64_t events, gpu_events, collectives;
 	/* Of steps or ranges: busy with what they launched, and that outside of their own time. */

@@ -436,6 +436,17 @@ unsigned tw_host_kinds_of(const char *name, size_t len)
 	return kinds;
 }
 
+bool tw_is_step_name(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < tw_host_name_kind_count; i++)
+		if (tw_host_name_kinds[i].kind == TW_HOST_STEP &&
+		    tw_name_matches(tw_host_name_kinds[i].pattern, name, len))
+			return true;
+	return false;
+}
+
 bool tw_is_launch_name(const char *name, size_t len)
 {
 	unsigned kinds = tw_host_kinds_of(name, len);

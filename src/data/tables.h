@@ -252,6 +252,7 @@ enum tw_host_kind {
 	TW_HOST_RECOMPUTATION = 1 << 24,
 	TW_HOST_COMPILATION = 1 << 25,
 	TW_HOST_OPTIMIZER_STEP = 1 << 26,
+	TW_HOST_STEP = 1 << 27,
 };
 
 struct tw_host_name_kind {
@@ -264,6 +265,8 @@ extern const size_t tw_host_name_kind_count;
 
 /* All kinds of a name, 0: none. */
 unsigned tw_host_kinds_of(const char *name, size_t len);
+/* Whether ranges around steps are called so, their number aside. */
+bool tw_is_step_name(const char *name, size_t len);
 /* Whether a call of this name gives work to the GPU. */
 bool tw_is_launch_name(const char *name, size_t len);
 

@@ -4,6 +4,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 #include "data/limits.h"
+#include "data/tables.h"
 #include "derive/repeats.h"
 #include "derive/view_names.h"
 
@@ -15,6 +16,18 @@ static const char step_prefix[] = "ProfilerStep#";
 
 #define MAX_STEPS 1000
 
+/* Where the number begins of an NVTX range around a step, "iteration 12", "step_12"; 0: it is none. */
+static size_t named_step(const struct tw_pool_entry *name)
+{
+	size_t at = name->len, end;
+
+	while (at && name->ptr[at - 1] >= '0' && name->ptr[at - 1] <= '9')
+		at--;
+	for (end = at; end && at < name->len && strchr(" _#:-", name->ptr[end - 1]); end--)
+		;
+	return at < name->len && end && tw_is_step_name(name->ptr, end) ? at : 0;
+}
+
 int64_t tw_step_of(const struct trawl_trace *trace, uint64_t i)
 {
 	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[i]];
@@ -22,6 +35,8 @@ int64_t tw_step_of(const struct trawl_trace *trace, uint64_t i)
 	size_t at = sizeof(step_prefix) - 1;
 
 	if (name->len <= at || strncmp(name->ptr, step_prefix, at))
+		at = trace->by_process ? named_step(name) : 0;
+	if (!at)
 		return -1;
 	for (; at < name->len; at++) {
 		if (name->ptr[at] < '0' || name->ptr[at] > '9' || step > INT32_MAX)

@@ -5,6 +5,7 @@
 #include "base/ids.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "derive/view_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,10 @@ static int64_t number_of_step(const struct tw_rank_build *b, uint32_t event)
 {
 	const char *name = b->d->trace->texts.entries[b->d->trace->events.name[event]].ptr;
 	const char *number = strchr(name, '#');
+	int64_t step = tw_step_of(b->d->trace, event);
 
+	if (step >= 0)
+		return step;
 	return number && number[1] >= '0' && number[1] <= '9' ? strtoll(number + 1, NULL, 10) : -1;
 }
 

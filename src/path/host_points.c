@@ -6,6 +6,7 @@
 #include "base/median.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "derive/view_names.h"
 
 #include <string.h>
 
@@ -55,7 +56,7 @@ struct walk {
 	TW_LIST(int64_t) fetches; /* durations of those that did not wait */
 };
 
-static bool is_step(const struct trawl_trace *trace, uint32_t event)
+static bool is_profiler_step(const struct trawl_trace *trace, uint64_t event)
 {
 	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[event]];
 
@@ -63,13 +64,47 @@ static bool is_step(const struct trawl_trace *trace, uint32_t event)
 	       !memcmp(name->ptr, step_prefix, sizeof(step_prefix) - 1);
 }
 
+/* Where the profiler marked none, ranges of the program are steps by their names. */
+static bool is_step(const struct tw_rank_build *b, uint64_t event)
+{
+	return is_profiler_step(b->d->trace, event) ||
+	       (b->named_steps && tw_step_of(b->d->trace, event) >= 0);
+}
+
 static bool is_annotation(struct tw_rank_build *b, uint64_t i)
 {
 	const struct trawl_trace *trace = b->d->trace;
 
-	return trace->events.phase[i] == 'X' && tw_class(trace, i) == TRAWL_CLASS_ANNOTATION &&
-	       (is_step(trace, (uint32_t)i) ||
-		tw_build_kinds(b, trace->events.name[i]) & TW_HOST_DATA_LOADING);
+	return tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION) &&
+	       (is_step(b, i) || tw_build_kinds(b, trace->events.name[i]) & TW_HOST_DATA_LOADING);
+}
+
+static bool has_profiler_steps(const struct trawl_trace *trace)
+{
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count; i++)
+		if (tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION) && is_profiler_step(trace, i))
+			return true;
+	return false;
+}
+
+/* In order of start; of those that are named so by the program the outer ones. */
+static void list_steps(struct walk *w)
+{
+	struct tw_rank_build *b = w->b;
+	const struct tw_events *e = &b->d->trace->events;
+	int64_t end_ns = INT64_MIN;
+	uint32_t i;
+
+	for (i = 0; i < w->annotation_count; i++) {
+		uint32_t event = w->annotations[i];
+
+		if (!is_step(b, event) || (b->named_steps && e->start_ns[event] < end_ns))
+			continue;
+		b->steps[b->rank->step_count++] = event;
+		end_ns = e->start_ns[event] + e->dur_ns[event];
+	}
 }
 
 static uint64_t track_key(const void *events, uint32_t event)
@@ -88,6 +123,7 @@ static void list_annotations(struct walk *w)
 	const struct tw_events *events = &b->d->trace->events;
 	uint64_t i, n = 0;
 
+	b->named_steps = !has_profiler_steps(b->d->trace);
 	for (i = 0; i < events->count; i++)
 		n += is_annotation(b, i);
 	w->annotations = tw_build_array(b, n, sizeof(*w->annotations));
@@ -99,9 +135,8 @@ static void list_annotations(struct walk *w)
 			w->annotations[w->annotation_count++] = (uint32_t)i;
 	b->failed |= tw_sort(w->annotations, n, shorter_key, events, b->scratch) ||
 		     tw_sort(w->annotations, n, tw_events_start_key, events, b->scratch);
-	for (i = 0; i < n && !b->failed; i++)
-		if (is_step(b->d->trace, w->annotations[i]))
-			b->steps[b->rank->step_count++] = w->annotations[i];
+	if (!b->failed)
+		list_steps(w);
 	b->failed |= tw_sort(w->annotations, n, track_key, events, b->scratch);
 }
 
@@ -126,8 +161,8 @@ static void add_annotations(struct walk *w, uint32_t track, int64_t until_ns)
 			add_item(w, &(struct item){ e->start_ns[event],
 						    e->start_ns[event] + e->dur_ns[event], event,
 						    TW_NONE,
-						    is_step(trace, event) ? TW_POINT_STEP :
-									    TW_POINT_LOADER });
+						    is_step(w->b, event) ? TW_POINT_STEP :
+									   TW_POINT_LOADER });
 	}
 }
 

@@ -276,13 +276,25 @@ class Fixtures(Case):
                     else:
                         self.assertIn("broken.sqlite: ", done.err)
 
-    def test_an_analysis_is_of_one_device(self):
+    def test_data_of_categories_are_of_one_device(self):
+        done = trawl("prepare", SAMPLE, "-o", self.tmp / "prepare")
+        self.assertExit(done, 2)
+        self.assertIn("4 devices of several ranks", done.err)
+        self.assertIn("--device (0, 1, 2, 3)", done.err)
+        self.assertFalse((self.tmp / "prepare").exists())
+
+    def test_an_analysis_is_of_all_ranks(self):
+        done = trawl("analyze", SAMPLE, "-o", self.tmp / "out", "--no-replay", "--no-plots")
+        self.assertExit(done, 0)
+        self.assertRegex(done.err, r"4 ranks: findings are of all of them, the rest is of rank \d \(.*, device \d\)")
+        alike = trawl("collectives", SAMPLE, "-o", self.tmp / "collectives")
+        self.assertExit(alike, 0)
+        self.assertEqual((self.tmp / "out/findings.csv").read_bytes(),
+                         (self.tmp / "collectives/collective_all_ranks_csvs/findings.csv").read_bytes())
+        self.assertTrue((self.tmp / "out/findings.html").is_file())
+
+    def test_an_analysis_of_one_device(self):
         for command in ("analyze", "prepare"):
-            done = trawl(command, SAMPLE, "-o", self.tmp / command)
-            self.assertExit(done, 2)
-            self.assertIn("4 devices of several ranks", done.err)
-            self.assertIn("--device (0, 1, 2, 3)", done.err)
-            self.assertFalse((self.tmp / command).exists())
             done = trawl(command, SAMPLE, "-o", self.tmp / "one" / command, "--device", "2")
             self.assertExit(done, 0)
             self.assertNotIn("devices", done.err)

@@ -4,6 +4,7 @@
 #include "cli/analyze/remote.h"
 #include "cli/ranks/ranks.h"
 #include "cli/ranks/report_ranks.h"
+#include "trawl/nsys.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -88,29 +89,38 @@ static int run_there(const struct analyze_command *c, const struct analyze_comma
 	return cli_remote_run(&where, words.text, words.count);
 }
 
+static int analyse_made(const struct cli_analysing *a, struct cli_trace_report *made, int status)
+{
+	if (status == CLI_DONE)
+		status = cli_one_device(made);
+	if (status == CLI_DONE)
+		status = cli_analyse(a, made);
+	return cli_report_end(made, status);
+}
+
 static int analyse_here(const struct cli_analysing *a)
 {
 	struct cli_trace_report made;
-	int status = cli_report_make(&made, &a->reporting, true);
 
-	if (status == CLI_DONE)
-		status = cli_one_device(&made);
-	if (status == CLI_DONE)
-		status = cli_analyse(a, &made);
-	return cli_report_end(&made, status);
+	return analyse_made(a, &made, cli_report_make(&made, &a->reporting, true));
 }
 
 /* ---- the ranks of a job */
 
-/* The rank's trace; NULL: it is not there any more. */
-static const char *path_of(const struct trawl_job *job, int64_t rank)
+/* A rank's trace, and which GPU of it where it has several ranks. */
+static void choose_rank(struct cli_reporting *r, const struct trawl_job *job, int64_t rank)
 {
 	size_t i;
 
-	for (i = 0; i < trawl_job_ranks(job); i++)
-		if (trawl_job_rank(job, i).rank == rank)
-			return trawl_job_rank(job, i).path;
-	return NULL;
+	for (i = 0; i < trawl_job_ranks(job); i++) {
+		const struct trawl_rank of = trawl_job_rank(job, i);
+
+		if (of.rank != rank)
+			continue;
+		r->path = of.path;
+		if (*of.gpu)
+			r->options.device = of.gpu;
+	}
 }
 
 /* What limits the job, and the analysis of the rank that does. */
@@ -121,11 +131,14 @@ static int analyse_limiting_rank(struct analyze_command *c, const struct trawl_j
 	struct cli_reporting *r = &c->analysing.reporting;
 	int64_t rank = trawl_diagnosis_limiting_rank(diagnosis);
 
-	r->path = path_of(job, rank);
+	choose_rank(r, job, rank);
 	r->common.output = cli_job_dir(job, &r->common);
 	if (!r->common.quiet)
-		cli_message("%zu ranks: findings are of all of them, the rest is of rank %lld (%s)",
-			    trawl_job_ranks(job), (long long)rank, r->path);
+		cli_message(
+			"%zu ranks: findings are of all of them, the rest is of rank %lld (%s%s%s)",
+			trawl_job_ranks(job), (long long)rank, r->path,
+			r->options.device ? ", device " : "",
+			r->options.device ? r->options.device : "");
 	c->analysing.diagnosis = diagnosis;
 	c->analysing.job = job;
 	c->analysing.job_report = report;
@@ -171,6 +184,20 @@ static int analyse_job(struct analyze_command *c, const char *const *arguments, 
 	return status == CLI_DONE ? loaded : status;
 }
 
+/* One trace; an export of several GPUs is a job. */
+static int analyse_trace(struct analyze_command *c)
+{
+	const char *path = c->analysing.reporting.path;
+	struct cli_trace_report made;
+	int status = cli_report_make(&made, &c->analysing.reporting, true);
+
+	if (status == CLI_DONE && trawl_nsys_is_export(path) && cli_is_of_ranks(&made)) {
+		cli_report_end(&made, CLI_INCOMPLETE);
+		return analyse_job(c, &path, 1);
+	}
+	return analyse_made(&c->analysing, &made, status);
+}
+
 /* Traces, a directory or a pattern; elsewhere it is seen there. */
 static bool is_job(const struct analyze_command *c, const char *const *arguments, int count)
 {
@@ -207,7 +234,7 @@ static int analyze(const struct cli_command *command, int argc, char **argv)
 		return status;
 	if (c.node || c.container)
 		return run_there(&c, &given, &options_given);
-	return analyse_here(a);
+	return analyse_trace(&c);
 }
 
 const struct cli_command cli_command_analyze = {

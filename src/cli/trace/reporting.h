@@ -66,6 +66,9 @@ int cli_report_make(struct cli_trace_report *made, const struct cli_reporting *r
 /* The exit status of all, `status` being that of what was done with the report. */
 int cli_report_end(struct cli_trace_report *made, int status);
 
+/* Whether it is an export of several GPUs, each of a rank. */
+bool cli_is_of_ranks(const struct cli_trace_report *made);
+
 /*
  * The standalone analysis needs one rank: an export of several devices needs --device (CLI_USAGE);
  * another trace of several devices is analyzed with a warning, CLI_DONE.

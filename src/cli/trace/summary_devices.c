@@ -89,6 +89,15 @@ static int ask_for_one(const struct trawl_table *devices, const char *path)
 	return CLI_USAGE;
 }
 
+bool cli_is_of_ranks(const struct cli_trace_report *made)
+{
+	struct trawl_table *devices = made->trace->by_process ? cli_by_device(made->report) : NULL;
+	bool several = devices && trawl_table_rows(devices) > 1;
+
+	trawl_table_free(devices);
+	return several;
+}
+
 int cli_one_device(const struct cli_trace_report *made)
 {
 	struct trawl_table *devices = cli_by_device(made->report);

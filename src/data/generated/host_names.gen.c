@@ -238,6 +238,11 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "*async_compile*", TW_HOST_COMPILATION },
 	{ "*triton/compiler/*", TW_HOST_COMPILATION },
 	{ "optimizer.step#*", TW_HOST_OPTIMIZER_STEP },
+	{ "iteration", TW_HOST_STEP },
+	{ "iterations", TW_HOST_STEP },
+	{ "iter", TW_HOST_STEP },
+	{ "step", TW_HOST_STEP },
+	{ "steps", TW_HOST_STEP },
 };
 
-const size_t tw_host_name_kind_count = 236;
+const size_t tw_host_name_kind_count = 241;

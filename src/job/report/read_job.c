@@ -176,6 +176,7 @@ struct trawl_rank tw_rank_shown(const struct trawl_job *job, const struct tw_ran
 		.message = rank->message,
 		.host = rank->host,
 		.device = rank->device_name,
+		.gpu = rank->gpu,
 		.view = rank->view,
 		.events = rank->events,
 		.gpu_events = rank->gpu_events,

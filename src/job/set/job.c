@@ -24,6 +24,7 @@ int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator)
 		.base_time_ns = TRAWL_TIME_NONE,
 		.host = "",
 		.device_name = "",
+		.gpu = "",
 		.message = "",
 		.view = "",
 	};

@@ -58,6 +58,7 @@ struct tw_rank {
 	int64_t launched_ns, elsewhere_ns;
 	/* In `texts`, "" where unknown. */
 	const char *host, *device_name;
+	const char *gpu;     /* of a trace of several: its number */
 	const char *view;    /* what of the trace is looked at */
 	const char *message; /* why it is skipped, or its defects */
 

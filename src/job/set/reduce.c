@@ -448,6 +448,21 @@ static int find_ranks(struct ranks_of *of, const struct trawl_trace *trace)
 	return 0;
 }
 
+/* Which GPU a rank of a trace of several works on: the first that it has. */
+static void take_gpu(struct tw_rank *rank, const struct trawl_trace *trace)
+{
+	char buffer[24];
+	size_t len;
+	uint32_t t;
+
+	for (t = 0; t < trace->track_count; t++)
+		if (trace->tracks[t].device != TW_CODE_NONE) {
+			rank->gpu = tw_rank_keep(rank, tw_code_text(trace, trace->tracks[t].device,
+								    buffer, &len));
+			return;
+		}
+}
+
 /* A rank of a trace of several. */
 static int reduce_part(struct tw_rank *rank, const struct trawl_trace *trace,
 		       const struct ranks_of *of, size_t number,
@@ -463,6 +478,8 @@ static int reduce_part(struct tw_rank *rank, const struct trawl_trace *trace,
 		status = analyse(rank, trace, options, threads,
 				 tw_code_text(trace, of->device[number], buffer, &len), number,
 				 err);
+		rank->gpu =
+			tw_rank_keep(rank, tw_code_text(trace, of->device[number], buffer, &len));
 		/* The label of a process is none of its GPUs. */
 		rank->rank = -1;
 		return status;
@@ -471,6 +488,7 @@ static int reduce_part(struct tw_rank *rank, const struct trawl_trace *trace,
 	if (!part)
 		return TRAWL_ENOMEM;
 	status = analyse(rank, part, options, threads, NULL, number, err);
+	take_gpu(rank, part);
 	tw_trace_free_part(part);
 	return status;
 }

@@ -57,6 +57,7 @@ static const struct tw_wire_field rank_fields[] = {
 	FIELD(elsewhere_ns),
 	FIELD(host),
 	FIELD(device_name),
+	FIELD(gpu),
 	FIELD(view),
 	FIELD(message),
 };
