@@ -25,6 +25,14 @@ struct tw_served_step {
 /* False, and *step is undefined, when no rule knows the name. */
 bool tw_served_step_read(struct tw_served_step *step, const char *name, size_t len);
 
+/* New tokens of all its requests, -1: not known. */
+static inline int64_t tw_served_tokens(const struct tw_served_step *step)
+{
+	int64_t context = step->context[TW_SERVED_SQ], generation = step->generation[TW_SERVED_SQ];
+
+	return context < 0 || generation < 0 ? -1 : context + generation;
+}
+
 /* A rule; phase TW_PHASES: by its requests.  `values` has one text per value, NULL: not there. */
 struct tw_phase_rule {
 	const char *pattern, *family;
