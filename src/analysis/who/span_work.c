@@ -32,6 +32,7 @@ struct measuring {
 	const uint32_t *owner;
 	struct tw_spans_work *work;
 	struct tw_intervals sets[UNIONS];
+	struct tw_intervals unlinked; /* computing without a recorded launch */
 };
 
 static struct tw_busy busy_of(const int64_t *length)
@@ -93,22 +94,28 @@ static int measure_launched(struct measuring *m)
 			tw_union_add(&unions[at].of[u], gpu->start_ns[g], gpu->end_ns[g]);
 			tw_intervals_add(&m->sets[u], gpu->start_ns[g], gpu->end_ns[g]);
 		}
-		if (launch == TW_NONE)
+		if (launch == TW_NONE) {
+			if (gpu->bucket[g] == TW_COMPUTE)
+				tw_intervals_add(&m->unlinked, gpu->start_ns[g], gpu->end_ns[g]);
 			continue;
+		}
 		work->has_launches = true;
 		work->items[at].launches += !seen[launch];
 		seen[launch] = 1;
 	}
-	for (i = 0; i < n; i++) {
+	tw_intervals_sum(&m->unlinked);
+	for (i = 0; i < n && !m->unlinked.failed; i++) {
+		struct tw_span_work *item = &work->items[i];
 		int64_t length[UNIONS];
 
 		for (u = 0; u < UNIONS; u++)
 			length[u] = unions[i].of[u].length_ns;
-		work->items[i].launched = busy_of(length);
+		item->launched = busy_of(length);
+		item->unlinked_ns = tw_intervals_covered(&m->unlinked, item->first_ns, item->last_ns);
 	}
 	work->has_launches |= !gpu->count;
 	tw_free(m->a, seen, m->d->host.count + 1);
-	return 0;
+	return m->unlinked.failed ? -1 : 0;
 }
 
 /* ---- by time */
@@ -292,30 +299,38 @@ static void add_operation(void *context, uint64_t node, uint32_t work, const cha
 	const struct tw_modelled *modelled = m->in->modelled;
 	const struct tw_gpu *gpu = &m->d->gpu;
 	const struct tw_op_work *w;
-	struct tw_span_work *first;
+	struct tw_span_work *of;
 	uint64_t count, i;
 	const uint32_t *under = tw_gpu_under(modelled, node, &count);
+	double peak_s;
 
 	(void)category;
 	if (work == TW_NO_GROUP || isnan(modelled->works[work].flops))
 		return;
 	w = &modelled->works[work];
-	for (i = 0; i < count; i++)
-		if (m->owner[under[i]] != TW_NONE && gpu->bucket[under[i]] == TW_COMPUTE)
-			m->work->items[m->owner[under[i]]].counted_ns +=
-				gpu->end_ns[under[i]] - gpu->start_ns[under[i]];
+	peak_s = w->flops > 0 ? w->flops / dense_peak(m->in->platform, w->spec) / 1e12 : 0;
+	for (i = 0; i < count; i++) {
+		int64_t ns = gpu->end_ns[under[i]] - gpu->start_ns[under[i]];
+
+		if (m->owner[under[i]] == TW_NONE || gpu->bucket[under[i]] != TW_COMPUTE)
+			continue;
+		of = &m->work->items[m->owner[under[i]]];
+		of->counted_ns += ns;
+		of->peak_ns += isnan(peak_s) ? 0 : ns;
+	}
 	if (!count || m->owner[under[0]] == TW_NONE)
 		return;
-	first = &m->work->items[m->owner[under[0]]];
-	first->flops += w->flops;
-	if (w->flops > 0)
-		first->peak_s += w->flops / (dense_peak(m->in->platform, w->spec) * 1e12);
+	of = &m->work->items[m->owner[under[0]]];
+	of->flops += w->flops;
+	of->peak_s += isnan(peak_s) ? 0 : peak_s;
 }
 
 double tw_span_mfu(const struct tw_span_work *work, int64_t wall_ns)
 {
+	double all_ns = (double)work->compute_ns + (double)work->unlinked_ns;
+
 	if (wall_ns <= 0 || !work->compute_ns ||
-	    (double)work->counted_ns * 100 < (double)work->compute_ns * TW_LIMIT_MFU_COVERED_PERCENT)
+	    (double)work->peak_ns * 100 < all_ns * TW_LIMIT_MFU_COVERED_PERCENT)
 		return NAN;
 	return work->peak_s * 1e9 / (double)wall_ns * 100;
 }
@@ -341,6 +356,7 @@ int tw_spans_measure(struct tw_spans_work *work, const struct tw_analysis_input 
 	work->rest = work->outside + 1;
 	for (u = 0; u < UNIONS; u++)
 		tw_intervals_init(&m.sets[u], m.a);
+	tw_intervals_init(&m.unlinked, m.a);
 	if (measure_launched(&m) || measure_windows(&m) || measure_host(&m))
 		return -1;
 	return in->modelled ? tw_op_work_visit(in->derived, in->modelled, add_operation, &m, m.a) : 0;

@@ -19,6 +19,7 @@ struct tw_span_work {
 	struct tw_busy launched;
 	tw_wide gpu_ns, after_ns; /* sum of durations; of those that start after the end of the span */
 	tw_wide compute_ns;	  /* sum of those that compute */
+	int64_t unlinked_ns; /* from first to last: in which computing without a recorded launch ran */
 	/* What ran in it. */
 	int64_t window_ns; /* its length in the view; -1: it is not in the view */
 	struct tw_busy during;
@@ -26,8 +27,9 @@ struct tw_span_work {
 	int64_t host_ns, waiting_ns;
 	/* Work of the operations that were launched in it, as far as it is known. */
 	double flops;
-	double peak_s;	    /* time that it takes at the dense peaks; NaN: one is not known */
-	tw_wide counted_ns; /* of compute_ns: under operations with known FLOPs */
+	double peak_s; /* time that it takes at the dense peaks, where they are known */
+	/* Of compute_ns: under operations with known FLOPs, and of these with a known peak too. */
+	tw_wide counted_ns, peak_ns;
 };
 
 struct tw_spans_work {

@@ -51,8 +51,9 @@ static const struct trawl_column columns[] = {
 			  "known, in 10^9",
 			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[COVERED] = TW_PERCENT_1("FLOPs known (%)", 10,
-				 "part of the time of its computing kernels under operators with a "
-				 "FLOP estimate",
+				 "part of the time of its computing kernels, and of those with no "
+				 "matching launch from its first start to its last end, under "
+				 "operators with a FLOP estimate",
 				 .over_ranks = TRAWL_SHARE, .values = "0..100"),
 	[MFU] = TW_PERCENT_1("MFU (%)", 10,
 			     "FLOPs by precision over the dense peak of that precision, of its "
@@ -159,7 +160,8 @@ static void add_step_row(const struct tw_analysis_input *in, struct trawl_table 
 	if (w->counted_ns)
 		tw_table_set_real(table, row, GFLOP, w->flops / 1e9);
 	if (work->has_launches)
-		tw_set_percent(table, row, COVERED, (double)w->counted_ns, (double)w->compute_ns);
+		tw_set_percent(table, row, COVERED, (double)w->counted_ns,
+			       (double)w->compute_ns + (double)w->unlinked_ns);
 	tw_table_set_real(table, row, MFU, tw_span_mfu(w, wall_ns));
 	if (extra->allocated >= 0)
 		tw_table_set_integer(table, row, ALLOCATED, extra->allocated);
