@@ -14,7 +14,14 @@ enum tw_phase { TW_PHASE_PREFILL, TW_PHASE_DECODE, TW_PHASE_MIXED, TW_PHASE_DIFF
 extern const char *const tw_phase_names[TW_PHASES];
 
 /* What is known of requests of a kind, and where it is in `value`: context first, then generation. */
-enum tw_served { TW_SERVED, TW_SERVED_SQ, TW_SERVED_SK, TW_SERVED_SQSQ, TW_SERVED_SQSK, TW_SERVEDS };
+enum tw_served {
+	TW_SERVED,
+	TW_SERVED_SQ,
+	TW_SERVED_SK,
+	TW_SERVED_SQSQ,
+	TW_SERVED_SQSK,
+	TW_SERVEDS
+};
 
 struct tw_served_step {
 	const char *family;

@@ -118,8 +118,8 @@ static uint32_t *sort_by_process(const struct tw_spans *s, const struct trawl_tr
 
 	for (i = 0; sorted && i < s->count; i++)
 		sorted[i] = (uint32_t)i;
-	if (sorted && tw_sort(sorted, s->count, pid_key, &(struct by_process){ s, trace },
-			      s->allocator)) {
+	if (sorted &&
+	    tw_sort(sorted, s->count, pid_key, &(struct by_process){ s, trace }, s->allocator)) {
 		tw_free(s->allocator, sorted, (s->count + 1) * sizeof(*sorted));
 		return NULL;
 	}

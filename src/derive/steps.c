@@ -89,7 +89,8 @@ static void find_owners(struct work *w)
 			continue;
 		call = d->host.event[d->gpu.launch[g]];
 		w->steps->has_launches = true;
-		w->owner[g] = tw_span_at(&w->spans, pid_of(d, call), d->trace->events.start_ns[call]);
+		w->owner[g] =
+			tw_span_at(&w->spans, pid_of(d, call), d->trace->events.start_ns[call]);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include "data/limits.h"
 #include "derive/repeats.h"
 #include "derive/view_names.h"
+#include "text/wildcard.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -36,10 +37,28 @@ bool tw_is_range(const struct trawl_trace *trace, uint64_t i, enum trawl_class c
 	return trace->events.phase[i] == 'X' && tw_class(trace, i) == class;
 }
 
-static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_view_options *o)
+/* Whether the name of a range is one with wildcards: an annotation of exactly this name wins. */
+static bool is_pattern(const struct trawl_trace *trace, const char *range)
 {
+	uint32_t name = tw_pool_find(&trace->texts, range, strlen(range));
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count && name; i++)
+		if (trace->events.name[i] == name &&
+		    (tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION) ||
+		     tw_is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION)))
+			return false;
+	return true;
+}
+
+static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_view_options *o,
+		   bool pattern)
+{
+	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[i]];
+
 	if (o->range)
-		return !strcmp(trace->texts.entries[trace->events.name[i]].ptr, o->range);
+		return pattern ? tw_wildcard_matches(o->range, name->ptr, name->len) :
+				 !strcmp(name->ptr, o->range);
 	return tw_step_of(trace, i) >= o->step_first && tw_step_of(trace, i) <= o->step_last &&
 	       tw_step_of(trace, i) >= 0;
 }
@@ -80,13 +99,14 @@ struct asked {
 	const struct tw_view_options *options;
 	enum trawl_class class;
 	tw_code device;
+	bool pattern;
 };
 
 static bool is_asked_for(const void *context, const struct trawl_trace *trace, uint64_t i)
 {
 	const struct asked *asked = context;
 
-	return wanted(trace, i, asked->options) &&
+	return wanted(trace, i, asked->options, asked->pattern) &&
 	       (asked->class != TRAWL_CLASS_GPU_ANNOTATION || asked->device == TW_CODE_NONE ||
 		trace->tracks[trace->events.track[i]].device == asked->device);
 }
@@ -95,8 +115,11 @@ int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_op
 			enum trawl_class class, tw_code device, struct tw_quality *quality,
 			uint32_t **list, uint64_t *count)
 {
-	return tw_annotations(trace, class, is_asked_for, &(struct asked){ o, class, device },
-			      quality, list, count);
+	const struct asked asked = { o, class, device,
+				     o->range && tw_has_wildcards(o->range) &&
+					     is_pattern(trace, o->range) };
+
+	return tw_annotations(trace, class, is_asked_for, &asked, quality, list, count);
 }
 
 /* Adds the windows of the annotations of a class that are asked for. */

@@ -87,8 +87,8 @@ static int find_spans(uint32_t **out, const struct tw_spans *spans, const struct
 		if (launch == TW_NONE)
 			continue;
 		call = d->host.event[launch];
-		(*out)[g] = tw_span_at(spans, d->trace->tracks[e->track[call]].pid,
-				       e->start_ns[call]);
+		(*out)[g] =
+			tw_span_at(spans, d->trace->tracks[e->track[call]].pid, e->start_ns[call]);
 	}
 	return *out ? 0 : -1;
 }

@@ -11,23 +11,34 @@
 #include <string.h>
 
 /* What a step serves, from a first column on; in the order of `served_of`. */
-enum { SERVED_CONTEXT, SERVED_GENERATION, SERVED_READ, SERVED_WRITTEN, SERVED_TOKENS, SERVED_COLUMNS };
+enum {
+	SERVED_CONTEXT,
+	SERVED_GENERATION,
+	SERVED_READ,
+	SERVED_WRITTEN,
+	SERVED_TOKENS,
+	SERVED_COLUMNS
+};
 
-#define SERVED_COLUMN_LIST(first)                                                                  \
-	[(first) + SERVED_CONTEXT] =                                                               \
-		TW_INTEGER("prefill requests", 10, "requests whose prompt it reads",               \
-			   .over_ranks = TRAWL_TOTAL, .values = ">=0"),                            \
-	[(first) + SERVED_GENERATION] = TW_INTEGER("decode requests", 10, "requests that it writes for", \
-						   .over_ranks = TRAWL_TOTAL, .values = ">=0"),    \
-	[(first) + SERVED_READ] = TW_INTEGER("prefill tokens", 12, "new tokens of the former",     \
-					     .over_ranks = TRAWL_TOTAL, .values = ">=0"),          \
-	[(first) + SERVED_WRITTEN] = TW_INTEGER("decode tokens", 12, "new tokens of the latter",   \
-						.over_ranks = TRAWL_TOTAL, .values = ">=0"),       \
-	[(first) + SERVED_TOKENS] = TW_INTEGER("tokens", 12, "new tokens of both",                 \
-					       .over_ranks = TRAWL_TOTAL, .values = ">=0")
+#define SERVED_COLUMN_LIST(first)                                                             \
+	[(first) + SERVED_CONTEXT] = TW_INTEGER("prefill requests", 10,                       \
+						"requests whose prompt it reads",             \
+						.over_ranks = TRAWL_TOTAL, .values = ">=0"),  \
+		   [(first) + SERVED_GENERATION] =                                            \
+			   TW_INTEGER("decode requests", 10, "requests that it writes for",   \
+				      .over_ranks = TRAWL_TOTAL, .values = ">=0"),            \
+		   [(first) + SERVED_READ] =                                                  \
+			   TW_INTEGER("prefill tokens", 12, "new tokens of the former",       \
+				      .over_ranks = TRAWL_TOTAL, .values = ">=0"),            \
+		   [(first) + SERVED_WRITTEN] =                                               \
+			   TW_INTEGER("decode tokens", 12, "new tokens of the latter",        \
+				      .over_ranks = TRAWL_TOTAL, .values = ">=0"),            \
+		   [(first) + SERVED_TOKENS] = TW_INTEGER("tokens", 12, "new tokens of both", \
+							  .over_ranks = TRAWL_TOTAL,          \
+							  .values = ">=0")
 
-#define RATE_COLUMN                                                                           \
-	TW_REAL("tokens/s", "1/s", 1, 12, "tokens per second of busy time",                  \
+#define RATE_COLUMN                                                         \
+	TW_REAL("tokens/s", "1/s", 1, 12, "tokens per second of busy time", \
 		.over_ranks = TRAWL_SHARE, .values = ">=0")
 
 /* -1: not known, and stays so in sums. */
@@ -173,8 +184,7 @@ enum {
 
 static const struct trawl_column sum_columns[] = {
 	[SUM_PHASE] = TW_TEXT("phase", 12, "what the steps do with their requests",
-			      .over_ranks = TRAWL_KEY,
-			      .values = "!prefill|decode|mixed|diffusion"),
+			      .over_ranks = TRAWL_KEY, .values = "!prefill|decode|mixed|diffusion"),
 	[SUM_FAMILY] = TW_TEXT("family", 12, "program that writes such annotations",
 			       .over_ranks = TRAWL_KEY, .values = "!"),
 	[SUM_STEPS] = TW_INTEGER("steps", 8, "annotations, of nested ones the outermost",
@@ -206,7 +216,8 @@ struct sum {
 	tw_wide gpu_ns, total_ns, exposed_ns, idle_ns;
 };
 
-static void add_to_sum(struct sum *s, const struct tw_served_step *step, const struct tw_span_work *w)
+static void add_to_sum(struct sum *s, const struct tw_served_step *step,
+		       const struct tw_span_work *w)
 {
 	add_served(s->served, step);
 	s->busy_ns[s->steps++] = w->launched.busy_ns;

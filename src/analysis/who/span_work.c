@@ -82,7 +82,7 @@ static int measure_launched(struct measuring *m)
 			unions[i].of[u] = (struct tw_union)TW_UNION_INIT;
 	for (g = 0; g < gpu->count; g++) {
 		uint32_t launch = gpu->launch[g];
-		uint64_t at = launch == TW_NONE	       ? m->spans->count + 1 :
+		uint64_t at = launch == TW_NONE	     ? m->spans->count + 1 :
 			      m->owner[g] == TW_NONE ? m->spans->count :
 						       m->owner[g];
 
@@ -111,7 +111,8 @@ static int measure_launched(struct measuring *m)
 		for (u = 0; u < UNIONS; u++)
 			length[u] = unions[i].of[u].length_ns;
 		item->launched = busy_of(length);
-		item->unlinked_ns = tw_intervals_covered(&m->unlinked, item->first_ns, item->last_ns);
+		item->unlinked_ns =
+			tw_intervals_covered(&m->unlinked, item->first_ns, item->last_ns);
 	}
 	work->has_launches |= !gpu->count;
 	tw_free(m->a, seen, m->d->host.count + 1);
@@ -359,5 +360,6 @@ int tw_spans_measure(struct tw_spans_work *work, const struct tw_analysis_input 
 	tw_intervals_init(&m.unlinked, m.a);
 	if (measure_launched(&m) || measure_windows(&m) || measure_host(&m))
 		return -1;
-	return in->modelled ? tw_op_work_visit(in->derived, in->modelled, add_operation, &m, m.a) : 0;
+	return in->modelled ? tw_op_work_visit(in->derived, in->modelled, add_operation, &m, m.a) :
+			      0;
 }

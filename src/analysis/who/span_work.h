@@ -17,8 +17,9 @@ struct tw_span_work {
 	uint64_t events, launches; /* launches: calls */
 	int64_t first_ns, last_ns; /* first start and last end, on the clock of the view */
 	struct tw_busy launched;
-	tw_wide gpu_ns, after_ns; /* sum of durations; of those that start after the end of the span */
-	tw_wide compute_ns;	  /* sum of those that compute */
+	tw_wide gpu_ns,
+		after_ns;   /* sum of durations; of those that start after the end of the span */
+	tw_wide compute_ns; /* sum of those that compute */
 	int64_t unlinked_ns; /* from first to last: in which computing without a recorded launch ran */
 	/* What ran in it. */
 	int64_t window_ns; /* its length in the view; -1: it is not in the view */

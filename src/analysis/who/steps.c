@@ -134,8 +134,8 @@ static void find_tokens(const struct tw_when *when, struct extra *extra)
 		if (tokens < 0)
 			extra[step].tokens = -2;
 		else
-			extra[step].tokens = tokens + (extra[step].tokens > 0 ? extra[step].tokens :
-										0);
+			extra[step].tokens =
+				tokens + (extra[step].tokens > 0 ? extra[step].tokens : 0);
 	}
 }
 
@@ -201,11 +201,11 @@ static int add_odd(const struct tw_analysis_input *in, struct trawl_table *table
 			status = tw_odd_step_describe(&text, &odd, by, in, work) || text.failed;
 			if (!status) {
 				tw_table_set_text(table, row, ODD, text.ptr, text.len);
-				tw_table_add_note(
-					table, "step %lld is odd: %s",
-					(long long)tw_step_of(
-						in->trace, in->when->steps.items[odd.span].event),
-					text.ptr);
+				tw_table_add_note(table, "step %lld is odd: %s",
+						  (long long)tw_step_of(
+							  in->trace,
+							  in->when->steps.items[odd.span].event),
+						  text.ptr);
 			}
 		}
 		tw_str_release(&text);
@@ -247,13 +247,7 @@ static void summarise(struct summary *s, const struct tw_analysis_input *in,
 	}
 }
 
-static void add_ms(struct tw_str *out, double ns)
-{
-	tw_str_add_real_fixed(out, ns / 1e6, 3);
-	tw_str_add_cstr(out, " ms");
-}
-
-/* "3 steps (15-17): 102.1 ms each (median), 101.9 ms to 104.5 ms; MFU 31.2 %" */
+/* "4 steps (15-18): median 102.1 ms (101.9 to 104.5), MFU 31.2 % (peaks: MI300X)" */
 static void add_summary(const struct tw_analysis_input *in, struct trawl_table *table,
 			const struct tw_spans_work *work)
 {
@@ -272,18 +266,20 @@ static void add_summary(const struct tw_analysis_input *in, struct trawl_table *
 		    (long long)s.first);
 	if (s.last > s.first)
 		tw_str_addf(&text, "-%lld", (long long)s.last);
-	tw_str_add_cstr(&text, "): ");
-	add_ms(&text, (double)tw_twice_the_median(s.walls, compared) / 2);
+	tw_str_add_cstr(&text, compared > 1 ? "): median " : "): ");
+	tw_str_add_real_fixed(&text, (double)tw_twice_the_median(s.walls, compared) / 2e6, 3);
+	tw_str_add_cstr(&text, " ms");
 	if (compared > 1) {
-		tw_str_add_cstr(&text, " each (median), ");
-		add_ms(&text, (double)s.shortest_ns);
+		tw_str_add_cstr(&text, " (");
+		tw_str_add_real_fixed(&text, (double)s.shortest_ns / 1e6, 3);
 		tw_str_add_cstr(&text, " to ");
-		add_ms(&text, (double)s.longest_ns);
+		tw_str_add_real_fixed(&text, (double)s.longest_ns / 1e6, 3);
+		tw_str_add_cstr(&text, ")");
 	}
 	if (s.mfu_count) {
-		tw_str_add_cstr(&text, "; MFU ");
+		tw_str_add_cstr(&text, ", MFU ");
 		tw_str_add_real_fixed(&text, tw_real_median(s.mfus, s.mfu_count), 1);
-		tw_str_addf(&text, " %% of %s", in->platform ? in->platform->name : "");
+		tw_str_addf(&text, " %% (peaks: %s)", in->platform ? in->platform->name : "");
 	}
 	if (s.count && !text.failed)
 		tw_table_add_note(table, "%s", text.ptr);

@@ -19,9 +19,8 @@ static const struct trawl_column phases[] = {
 	TW_REAL("tokens/s", "1/s", 1, 12, "tokens per second of busy time"),
 };
 
-static const struct tw_table_spec phases_spec =
-	TW_SPEC("phases", "inference steps by phase (work launched in them)", phases,
-		.keep_empty = true);
+static const struct tw_table_spec phases_spec = TW_SPEC(
+	"phases", "inference steps by phase (work launched in them)", phases, .keep_empty = true);
 
 static const char *const phase_sources[] = { "phase",	  "steps",
 					     "tokens",	  "busy (ms)",
