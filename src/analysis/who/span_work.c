@@ -130,15 +130,18 @@ static int measure_windows(struct measuring *m)
 	int u;
 
 	tw_intervals_init(&windows, m->a);
-	for (u = 0; u < UNIONS; u++)
+	for (u = 0; u < UNIONS; u++) {
 		tw_intervals_sum(&m->sets[u]);
+		if (m->sets[u].failed)
+			return -1;
+	}
 	for (i = 0; i < spans->count; i++) {
 		struct tw_span_work *work = &m->work->items[i];
 		int64_t start_ns = spans->items[i].start_ns, end_ns = spans->items[i].end_ns;
 		int64_t length[UNIONS];
 
 		work->window_ns = -1;
-		if (m->sets[ALL].failed || !tw_view_clip(&m->d->view, &start_ns, &end_ns))
+		if (!tw_view_clip(&m->d->view, &start_ns, &end_ns))
 			continue;
 		for (u = 0; u < UNIONS; u++)
 			length[u] = tw_intervals_covered(&m->sets[u], start_ns, end_ns);
@@ -152,8 +155,6 @@ static int measure_windows(struct measuring *m)
 						  windows.items[i].end_ns);
 	m->work->outside_ns = busy_ns - inside_ns;
 	m->work->apart = tw_intervals_length(&windows) == sum_ns;
-	for (u = 0; u < UNIONS; u++)
-		windows.failed |= m->sets[u].failed;
 	return windows.failed ? -1 : 0;
 }
 
