@@ -240,6 +240,31 @@ def copy_directions():
         f"\n}};\n\nconst size_t tw_copy_name_count = {len(table)};\n"
 
 
+SERVED = tuple(of + what for of in ("c", "g") for what in ("", "_sq", "_sk", "_sqsq", "_sqsk"))
+
+
+def phases():
+    """Values by number, in the order of enum tw_served: "{c}" of a pattern is the first."""
+    names = ("prefill", "decode", "mixed", "diffusion", "requests")
+    table = rows("phases", 5)
+    no_duplicates("phases", [r[0] for r in table])
+    lines = []
+    for pattern, family, phase, values, _ in table:
+        given = {} if values == "-" else dict(v.split("=") for v in values.split(" "))
+        lists = set(re.findall(r"{([a-z])\*}", pattern))
+        if phase not in names or set(given) - set(SERVED) or \
+                any(not re.fullmatch(r"\d+|[a-z]\.\w+", v) or (v[1:2] == "." and v[0] not in lists)
+                    for value in given.values() for v in value.split("|")):
+            sys.exit(f"data/phases.tsv: {pattern}: what is {phase} or {values}?")
+        numbers = re.sub(r"{(\w+)}", lambda m: "{%s}" % (SERVED.index(m[1]) if m[1] in SERVED else "-"), pattern)
+        lines.append(f"\t{{ {text(numbers)}, {text(family)}, " +
+                     ("TW_PHASES" if phase == "requests" else f"TW_PHASE_{phase.upper()}") +
+                     ",\n\t  { " + ", ".join(or_none(given.get(name, "-")) for name in SERVED) + " } },")
+    return "const char *const tw_phase_names[TW_PHASES] = { " + ", ".join(map(text, names[:-1])) + \
+        " };\n\nconst struct tw_phase_rule tw_phase_rules[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_phase_rule_count = {len(table)};\n"
+
+
 def nsys_numbers():
     table = rows("nsys_numbers", 4)
     no_duplicates("nsys_numbers", [(what, number) for what, number, _, _ in table])
@@ -516,6 +541,7 @@ def nsys_rules():
 SOURCES = {"replay_script": "replay.py", "report_style": "report.css", "compare_style": "compare.css",
            "compare_script": "compare.js", "nsys_rules": "nsys_rules/"}  # of what is no table
 HEADERS = (limits,)
+INCLUDES = {"phases": "phases"}  # what declares it, if not tables.h
 
 
 def main():
@@ -523,7 +549,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, collective_ranks, host_names, delays, links, finding_kinds, copy_directions, nsys_numbers, dtypes,
+    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, collective_ranks, host_names, delays, links, finding_kinds, copy_directions, phases, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, limits, rules, analysis_categories, libraries, name_traits,
                   category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
                   compare_script, nsys_rules):
@@ -531,7 +557,7 @@ def main():
         source = SOURCES.get(name, name + ".tsv")
         file = name + (".gen.h" if make in HEADERS else ".gen.c")
         body = f"/* Made from data/{source} by tools/gen_tables.py. DO NOT EDIT. */\n" + \
-               ("" if make in HEADERS else '#include "data/tables.h"\n') + "\n" + make()
+               ("" if make in HEADERS else f'#include "data/{INCLUDES.get(name, "tables")}.h"\n') + "\n" + make()
         path = os.path.join(ROOT, "src", "data", "generated", file)
         old = open(path, encoding="utf-8").read() if os.path.exists(path) else None
         if old == body:

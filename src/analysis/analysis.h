@@ -11,6 +11,7 @@
 #include "analysis/ops/modelled.h"
 #include "base/wide.h"
 #include "derive/derived.h"
+#include "derive/when.h"
 #include "model/platform.h"
 #include "table/table.h"
 #include "trawl/report.h"
@@ -20,6 +21,7 @@ struct tw_analysis_input {
 	const struct tw_derived *derived;
 	const struct tw_launchers *launchers;
 	const struct tw_parents *parents;
+	const struct tw_when *when;
 	const struct tw_modelled *modelled; /* NULL unless the analysis needs models */
 	const struct tw_platform *platform; /* NULL: unknown */
 	const struct trawl_report_options *options;

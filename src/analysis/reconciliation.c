@@ -1,7 +1,7 @@
 /*
  * Whether the tables account for all the time: the rows of ops_summary, communication, copies
  * and kernels without a recorded launch, less what overlaps, must be the busy time; busy and
- * idle must be the total.
+ * idle must be the total; the rows of steps must be the GPU time.
  *
  * The overlap is measured, not taken as the remainder: a sweep over the starts and ends of all
  * the pieces counts, at every moment, how many run beyond the first.  So the sum can fail, and
@@ -9,6 +9,7 @@
  */
 #include "analysis/analysis.h"
 
+#include "analysis/who/span_work.h"
 #include "base/alloc.h"
 #include "base/sort.h"
 
@@ -112,6 +113,16 @@ static tw_wide measure_overlap(const struct pieces *p)
 	return overlap;
 }
 
+static void add_row(struct trawl_table *table, const char *quantity, tw_wide ns,
+		    const char *meaning)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_str(table, row, QUANTITY, quantity);
+	tw_set_sum(table, row, TIME, ns);
+	tw_table_set_str(table, row, MEANING, meaning);
+}
+
 static void add_amounts(struct trawl_table *table, const struct amounts *a,
 			const struct tw_timeline *t, bool by_launch)
 {
@@ -137,16 +148,44 @@ static void add_amounts(struct trawl_table *table, const struct amounts *a,
 			  t->busy_ns,
 		  "op_rows + communication + copies + unlinked - overlap - busy: must be 0" },
 	};
-	size_t i, row;
+	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!by_launch && !strcmp(rows[i].quantity, "other_work"))
-			continue;
-		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, QUANTITY, rows[i].quantity);
-		tw_set_sum(table, row, TIME, rows[i].ns);
-		tw_table_set_str(table, row, MEANING, rows[i].meaning);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (by_launch || strcmp(rows[i].quantity, "other_work") != 0)
+			add_row(table, rows[i].quantity, rows[i].ns, rows[i].meaning);
+}
+
+/* The rows of steps against all GPU events; by time only where no two steps overlap. */
+static int add_steps(const struct tw_analysis_input *in, struct trawl_table *table, int64_t busy_ns)
+{
+	const struct tw_when *when = in->when;
+	const struct tw_gpu *gpu = &in->derived->gpu;
+	struct tw_spans_work work;
+	tw_wide all_ns = 0, rows_ns = 0, during_ns;
+	uint64_t i;
+
+	if (!when->steps.count)
+		return 0;
+	if (tw_spans_measure(&work, in, &when->steps, when->step))
+		return -1;
+	during_ns = work.outside_ns;
+	for (i = 0; i < gpu->count; i++)
+		all_ns += gpu->end_ns[i] - gpu->start_ns[i];
+	for (i = 0; i < when->steps.count + 2; i++) {
+		rows_ns += work.items[i].gpu_ns;
+		during_ns += work.items[i].during.busy_ns;
 	}
+	add_row(table, "gpu_time", all_ns, "sum of the durations of all GPU events");
+	add_row(table, "step_rows", rows_ns,
+		"GPU time of the rows of steps, (launched outside) and (no launch)");
+	add_row(table, "step_difference", rows_ns - all_ns, "step_rows - gpu_time: must be 0");
+	if (!work.apart)
+		return 0;
+	add_row(table, "step_rows_by_time", during_ns,
+		"busy by time of the rows of steps and (outside)");
+	add_row(table, "step_difference_by_time", during_ns - busy_ns,
+		"step_rows_by_time - busy: must be 0");
+	return 0;
 }
 
 static uint64_t time_key(const void *times, uint32_t piece)
@@ -178,7 +217,7 @@ static int run_reconciliation(const struct tw_analysis_input *in, struct trawl_t
 		return TRAWL_ENOMEM;
 	amounts.overlap = measure_overlap(&p);
 	add_amounts(table, &amounts, &timeline, in->derived->steps.by_launch);
-	return 0;
+	return add_steps(in, table, timeline.busy_ns) ? TRAWL_ENOMEM : 0;
 }
 
 const struct tw_analysis tw_analysis_reconciliation = {

@@ -29,6 +29,7 @@ struct trawl_report {
 	struct tw_scope launching, modelling; /* memory of what follows, made at the same time */
 	struct tw_launchers launchers;
 	struct tw_parents parents;
+	struct tw_when when;
 	struct tw_modelled modelled;
 	struct tw_platform platform;
 	bool has_platform;
@@ -117,6 +118,7 @@ static int make_launchers(struct trawl_report *report, struct tw_timeline *timel
 
 	return tw_launchers_build(&report->launchers, d, a) ||
 			       tw_parents_init(&report->parents, d, &report->launchers, a) ||
+			       tw_when_build(&report->when, d, a) ||
 			       tw_timeline_of(timeline, d, NULL, d->gpu.count, TW_CODE_NONE,
 					      report->options.linked_only,
 					      report->options.micro_idle_ns) ?
@@ -224,6 +226,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.derived = d,
 		.launchers = &report->launchers,
 		.parents = &report->parents,
+		.when = &report->when,
 		.modelled = &report->modelled,
 		.platform = report->has_platform ? &report->platform : NULL,
 		.options = &report->options,

@@ -1,37 +1,20 @@
 #include "derive/steps.h"
 
 #include "derive/derived.h"
+#include "derive/spans.h"
 #include "derive/unlaunched.h"
 
 #include "base/alloc.h"
-#include "base/search.h"
-#include "base/sort.h"
 #include "derive/view_names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which annotation a call is in: the innermost of its process */
-
-/* From a time to the next segment of the process: in an annotation, or in none. */
-struct segment {
-	int64_t start_ns;
-	uint32_t step; /* TW_NONE: in none */
-};
-
-struct process {
-	tw_code pid;
-	size_t first, end; /* segments */
-};
-
 struct work {
 	struct tw_derived *d;
 	const struct tw_view_options *options;
 	struct tw_steps *steps;
-	struct segment *segments; /* by process and start */
-	size_t segment_count;
-	struct process *processes;
-	size_t process_count;
+	struct tw_spans spans;	   /* of the steps: which of them a call is in */
 	uint32_t *owner;	   /* by GPU event: its step, TW_NONE: none */
 	struct tw_interval *reach; /* by step: from first start to last end of its events */
 	struct tw_intervals all;   /* GPU busy */
@@ -41,6 +24,27 @@ struct work {
 static tw_code pid_of(const struct tw_derived *d, uint32_t event)
 {
 	return d->trace->tracks[d->trace->events.track[event]].pid;
+}
+
+/* A step goes on to the next one, as in the table of steps; a range ends where it ends. */
+static int span_steps(struct work *w, const uint32_t *list, uint64_t count)
+{
+	struct tw_derived *d = w->d;
+	struct tw_spans all;
+	uint64_t i, k = 0;
+	int status = tw_spans_of(&w->spans, d->trace, list, count, d->allocator);
+
+	if (status || w->options->range)
+		return status;
+	status = tw_spans_of_steps(&all, d->trace, d->allocator);
+	for (i = 0; i < count && !status; i++) {
+		while (k < all.count && all.items[k].event != list[i])
+			k++;
+		if (k < all.count)
+			w->spans.items[i].end_ns = all.items[k].end_ns;
+	}
+	tw_spans_release(&all);
+	return status;
 }
 
 static int list_steps(struct work *w)
@@ -54,6 +58,8 @@ static int list_steps(struct work *w)
 					 &d->quality, &list, &count);
 
 	if (!status)
+		status = span_steps(w, list, count) || tw_spans_index(&w->spans, d->trace);
+	if (!status)
 		steps->items = tw_alloc_array(d->allocator, count + 1, sizeof(*steps->items));
 	if (steps->items) {
 		steps->count = count;
@@ -66,115 +72,6 @@ static int list_steps(struct work *w)
 	}
 	tw_free(d->trace->allocator, list, (count + 1) * sizeof(*list));
 	return steps->items ? 0 : -1;
-}
-
-static void add_segment(struct work *w, int64_t start_ns, uint32_t step)
-{
-	struct segment *last = w->segment_count ? &w->segments[w->segment_count - 1] : NULL;
-
-	if (last && w->segment_count > w->processes[w->process_count - 1].first &&
-	    last->start_ns == start_ns)
-		last->step = step;
-	else
-		w->segments[w->segment_count++] = (struct segment){ start_ns, step };
-}
-
-/* Closes annotations that end by a time: then the one around them goes on. */
-static size_t close_until(struct work *w, const uint32_t *open, size_t depth, int64_t time_ns)
-{
-	const struct tw_step *items = w->steps->items;
-
-	while (depth && items[open[depth - 1]].end_ns <= time_ns) {
-		int64_t end_ns = items[open[--depth]].end_ns;
-
-		while (depth && items[open[depth - 1]].end_ns <= end_ns)
-			depth--;
-		add_segment(w, end_ns, depth ? open[depth - 1] : TW_NONE);
-	}
-	return depth;
-}
-
-static uint64_t pid_key(const void *context, uint32_t step)
-{
-	const struct tw_derived *d = context;
-
-	return pid_of(d, d->steps.items[step].event);
-}
-
-/* Steps by process, in order of start; `open` has room for all of them. */
-static void make_segments(struct work *w, const uint32_t *sorted, uint32_t *open)
-{
-	const struct tw_step *items = w->steps->items;
-	size_t depth = 0;
-	uint64_t i;
-
-	for (i = 0; i < w->steps->count; i++) {
-		const struct tw_step *step = &items[sorted[i]];
-		tw_code pid = pid_of(w->d, step->event);
-
-		if (!w->process_count || w->processes[w->process_count - 1].pid != pid) {
-			if (w->process_count) {
-				depth = close_until(w, open, depth, INT64_MAX);
-				w->processes[w->process_count - 1].end = w->segment_count;
-			}
-			w->processes[w->process_count++] =
-				(struct process){ .pid = pid, .first = w->segment_count };
-		}
-		depth = close_until(w, open, depth, step->start_ns);
-		add_segment(w, step->start_ns, sorted[i]);
-		open[depth++] = sorted[i];
-	}
-	close_until(w, open, depth, INT64_MAX);
-	if (w->process_count)
-		w->processes[w->process_count - 1].end = w->segment_count;
-}
-
-static int index_steps(struct work *w)
-{
-	const struct trawl_allocator *a = w->d->allocator;
-	size_t n = w->steps->count + 1;
-	uint32_t *sorted = tw_alloc(a, n * sizeof(*sorted));
-	uint32_t *open = tw_alloc(a, n * sizeof(*open));
-	int status = -1;
-	uint64_t i;
-
-	w->segments = tw_alloc(a, 2 * n * sizeof(*w->segments));
-	w->processes = tw_alloc(a, n * sizeof(*w->processes));
-	if (sorted && open && w->segments && w->processes) {
-		for (i = 0; i < w->steps->count; i++)
-			sorted[i] = (uint32_t)i;
-		status = tw_sort(sorted, w->steps->count, pid_key, w->d, a);
-		if (!status)
-			make_segments(w, sorted, open);
-	}
-	tw_free(a, sorted, n * sizeof(*sorted));
-	tw_free(a, open, n * sizeof(*open));
-	return status;
-}
-
-/* Where all annotations are of one process, calls of any count: some exporters number them apart. */
-static const struct process *find_process(const struct work *w, tw_code pid)
-{
-	size_t i;
-
-	if (w->process_count == 1)
-		return w->processes;
-	for (i = 0; i < w->process_count; i++)
-		if (w->processes[i].pid == pid)
-			return &w->processes[i];
-	return NULL;
-}
-
-static uint32_t step_at(const struct work *w, tw_code pid, int64_t time_ns)
-{
-	const struct process *process = find_process(w, pid);
-	size_t after;
-
-	if (!process)
-		return TW_NONE;
-	after = TW_LOWER_BOUND(at, process->first, process->end,
-			       w->segments[at].start_ns <= time_ns);
-	return after > process->first ? w->segments[after - 1].step : TW_NONE;
 }
 
 /* ---- whose each GPU event is */
@@ -192,7 +89,8 @@ static void find_owners(struct work *w)
 			continue;
 		call = d->host.event[d->gpu.launch[g]];
 		w->steps->has_launches = true;
-		w->owner[g] = step_at(w, pid_of(d, call), d->trace->events.start_ns[call]);
+		w->owner[g] =
+			tw_span_at(&w->spans, pid_of(d, call), d->trace->events.start_ns[call]);
 	}
 }
 
@@ -502,7 +400,7 @@ static int apply(struct work *w)
 {
 	struct tw_steps *steps = w->steps;
 
-	if (list_steps(w) || index_steps(w))
+	if (list_steps(w))
 		return -1;
 	w->owner = tw_alloc(w->d->allocator, (w->d->gpu.count + 1) * sizeof(*w->owner));
 	if (!w->owner)
@@ -540,8 +438,7 @@ int tw_steps_apply(struct tw_derived *d, const struct tw_view_options *options)
 	else
 		select_events(&w, false);
 	n = d->steps.count + 1;
-	tw_free(a, w.segments, 2 * n * sizeof(*w.segments));
-	tw_free(a, w.processes, n * sizeof(*w.processes));
+	tw_spans_release(&w.spans);
 	tw_free(a, w.owner, (events + 1) * sizeof(*w.owner));
 	tw_free(a, w.reach, n * sizeof(*w.reach));
 	tw_intervals_release(&w.all);

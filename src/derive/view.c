@@ -7,6 +7,7 @@
 #include "data/tables.h"
 #include "derive/repeats.h"
 #include "derive/view_names.h"
+#include "text/wildcard.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -51,26 +52,35 @@ bool tw_is_range(const struct trawl_trace *trace, uint64_t i, enum trawl_class c
 	return trace->events.phase[i] == 'X' && tw_class(trace, i) == class;
 }
 
-static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_view_options *o)
+/* Whether the name of a range is one with wildcards: an annotation of exactly this name wins. */
+static bool is_pattern(const struct trawl_trace *trace, const char *range)
 {
+	uint32_t name = tw_pool_find(&trace->texts, range, strlen(range));
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count && name; i++)
+		if (trace->events.name[i] == name &&
+		    (tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION) ||
+		     tw_is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION)))
+			return false;
+	return true;
+}
+
+static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_view_options *o,
+		   bool pattern)
+{
+	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[i]];
+
 	if (o->range)
-		return !strcmp(trace->texts.entries[trace->events.name[i]].ptr, o->range);
+		return pattern ? tw_wildcard_matches(o->range, name->ptr, name->len) :
+				 !strcmp(name->ptr, o->range);
 	return tw_step_of(trace, i) >= o->step_first && tw_step_of(trace, i) <= o->step_last &&
 	       tw_step_of(trace, i) >= 0;
 }
 
-/* An annotation that was asked for; one on a GPU only of the selected device. */
-static bool is_asked_for(const struct trawl_trace *trace, uint64_t i,
-			 const struct tw_view_options *o, enum trawl_class class, tw_code device)
-{
-	return tw_is_range(trace, i, class) && wanted(trace, i, o) &&
-	       (class != TRAWL_CLASS_GPU_ANNOTATION || device == TW_CODE_NONE ||
-		trace->tracks[trace->events.track[i]].device == device);
-}
-
-int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_options *o,
-			enum trawl_class class, tw_code device, struct tw_quality *quality,
-			uint32_t **list, uint64_t *count)
+int tw_annotations(const struct trawl_trace *trace, enum trawl_class class,
+		   tw_wants_annotation *wants, const void *context, struct tw_quality *quality,
+		   uint32_t **list, uint64_t *count)
 {
 	const struct tw_events *events = &trace->events;
 	uint64_t i, n = 0, kept;
@@ -78,12 +88,12 @@ int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_op
 
 	*count = 0;
 	for (i = 0; i < events->count; i++)
-		n += is_asked_for(trace, i, o, class, device);
+		n += tw_is_range(trace, i, class) && wants(context, trace, i);
 	*list = tw_alloc(trace->allocator, (n + 1) * sizeof(**list));
 	if (!*list)
 		return -1;
-	for (i = 0; i < events->count; i++)
-		if (is_asked_for(trace, i, o, class, device))
+	for (i = 0; i < events->count && *count < n; i++)
+		if (tw_is_range(trace, i, class) && wants(context, trace, i))
 			(*list)[(*count)++] = (uint32_t)i;
 	if (tw_sort(*list, n, tw_events_start_key, events, trace->allocator))
 		return -1;
@@ -97,6 +107,34 @@ int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_op
 	*list = shrunk;
 	*count = kept;
 	return 0;
+}
+
+/* What a view asks for; of annotations on a GPU only those of the selected device. */
+struct asked {
+	const struct tw_view_options *options;
+	enum trawl_class class;
+	tw_code device;
+	bool pattern;
+};
+
+static bool is_asked_for(const void *context, const struct trawl_trace *trace, uint64_t i)
+{
+	const struct asked *asked = context;
+
+	return wanted(trace, i, asked->options, asked->pattern) &&
+	       (asked->class != TRAWL_CLASS_GPU_ANNOTATION || asked->device == TW_CODE_NONE ||
+		trace->tracks[trace->events.track[i]].device == asked->device);
+}
+
+int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_options *o,
+			enum trawl_class class, tw_code device, struct tw_quality *quality,
+			uint32_t **list, uint64_t *count)
+{
+	const struct asked asked = { o, class, device,
+				     o->range && tw_has_wildcards(o->range) &&
+					     is_pattern(trace, o->range) };
+
+	return tw_annotations(trace, class, is_asked_for, &asked, quality, list, count);
 }
 
 /* Adds the windows of the annotations of a class that are asked for. */

@@ -50,11 +50,18 @@ int tw_view_settle(struct tw_view *view) TRAWL_MUST_CHECK;
 /* Before windows are made anew. */
 void tw_view_unsettle(struct tw_view *view);
 
+typedef bool tw_wants_annotation(const void *context, const struct trawl_trace *trace,
+				 uint64_t event);
+
 /*
- * The annotations of a class that are asked for, each once, in order of start, into a list of *count, which
- * has room for one more and is the caller's to free; those on a GPU of one device, TW_CODE_NONE:
- * of any.  0 or -1.
+ * The annotations of a class that are wanted, each once, in order of start, into a list of *count, which
+ * has room for one more and is the caller's to free.  0 or -1.
  */
+int tw_annotations(const struct trawl_trace *trace, enum trawl_class class,
+		   tw_wants_annotation *wants, const void *context, struct tw_quality *quality,
+		   uint32_t **list, uint64_t *count) TRAWL_MUST_CHECK;
+
+/* Those that a view asks for; those on a GPU of one device, TW_CODE_NONE: of any. */
 int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_options *options,
 			enum trawl_class class, tw_code device, struct tw_quality *quality,
 			uint32_t **list, uint64_t *count) TRAWL_MUST_CHECK;

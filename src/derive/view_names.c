@@ -3,11 +3,16 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "text/str.h"
+#include "text/suggestions.h"
 #include "text/utf8.h"
+
+#include <string.h>
 
 /* A message names so many, and has the total. */
 #define MAX_NAMED 12
 #define MAX_NAME_BYTES 64
+/* So many are compared with what was asked for. */
+#define MAX_COMPARED 1000
 
 /* Adds a name of a list: those after the first few are only counted. */
 static void add_name(struct tw_str *out, uint64_t index, const char *name, size_t len)
@@ -91,9 +96,25 @@ static uint64_t list_steps(const struct trawl_trace *trace, struct tw_str *out)
 	return distinct;
 }
 
-/* Lists the names of annotations in the order of the input; returns their number. */
-static uint64_t list_annotations(const struct trawl_trace *trace, struct tw_str *out)
+/* Names that come near what was asked for: with at most a third of its letters changed. */
+static void add_nearest(struct tw_str *out, const struct tw_nearest *nearest, const char *asked)
 {
+	size_t most = 2 * (strlen(asked) / 3 + 1), i;
+
+	for (i = 0; i < nearest->count && nearest->distance[i] <= most; i++) {
+		tw_str_add_cstr(out, i ? ", '" : "; did you mean '");
+		add_name(out, 0, nearest->name[i], strlen(nearest->name[i]));
+		tw_str_add_char(out, '\'');
+	}
+	if (i)
+		tw_str_add_char(out, '?');
+}
+
+/* Lists the names of annotations in the order of the input; returns their number. */
+static uint64_t list_annotations(const struct trawl_trace *trace, const char *asked,
+				 struct tw_str *out)
+{
+	struct tw_nearest nearest = { 0 };
 	uint8_t *seen = tw_alloc_array(trace->allocator, trace->texts.count, 1);
 	uint64_t i, count = 0;
 
@@ -104,9 +125,12 @@ static uint64_t list_annotations(const struct trawl_trace *trace, struct tw_str 
 		if (seen[name] || !is_annotation(trace, i))
 			continue;
 		seen[name] = 1;
+		if (count < MAX_COMPARED)
+			tw_nearest_add(&nearest, asked, text->ptr);
 		add_name(out, count++, text->ptr, text->len);
 	}
 	add_total(out, count);
+	add_nearest(out, &nearest, asked);
 	out->failed |= !seen;
 	tw_free(trace->allocator, seen, trace->texts.count);
 	return count;
@@ -152,7 +176,7 @@ int tw_no_such_annotation(const struct trawl_trace *trace, const struct tw_view_
 	int status;
 
 	tw_str_init(&list, trace->allocator);
-	count = o->range ? list_annotations(trace, &list) : list_steps(trace, &list);
+	count = o->range ? list_annotations(trace, o->range, &list) : list_steps(trace, &list);
 	if (list.failed)
 		status = tw_no_memory(err);
 	else if (o->range && count)

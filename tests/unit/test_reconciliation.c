@@ -104,9 +104,11 @@ static int64_t difference_of(const struct trawl_trace *t, const struct tw_derive
 			     const struct tw_launchers *launchers)
 {
 	const struct tw_analysis *analysis = &tw_analysis_reconciliation;
+	const struct tw_when no_steps = { .trace = t };
 	struct tw_analysis_input in = { .trace = t,
 					.derived = d,
 					.launchers = launchers,
+					.when = &no_steps,
 					.quality = &t->quality,
 					.allocator = trawl_allocator_default() };
 	struct trawl_report_options options;

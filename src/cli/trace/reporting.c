@@ -30,7 +30,7 @@ const struct cli_option cli_counting_options[] = {
 const struct cli_option cli_part_options[] = {
 	{ "step", 0, &cli_steps, "N[-M]", AT(steps), "analyze profiler steps N to M" },
 	{ "range", 0, &cli_string, "NAME", AT(options.range),
-	  "analyze the annotation of this name" },
+	  "analyze the annotations of this name (wildcards * and ?)" },
 	{ "start", 0, &cli_time_ns, "T", AT(options.start_ns),
 	  "analyze from T ns on (clock of the trace)" },
 	{ "end", 0, &cli_time_ns, "T", AT(options.end_ns), "analyze until T ns" },

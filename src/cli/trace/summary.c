@@ -662,6 +662,7 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 	}
 	trawl_table_free(devices);
 	add_timeline(report, several, s);
+	cli_add_steps(report, s);
 	add_top(report, top_ops, s);
 	add_kernel_kinds(report, top_ops, s);
 	add_over_roofline(report, s);

@@ -374,3 +374,18 @@
 
 /* % of a step: a model of a pipeline's schedule that is further off is of another schedule */
 #define TW_LIMIT_PIPELINE_MODEL_PERCENT 25
+
+/* steps: with fewer no step is odd */
+#define TW_LIMIT_ODD_STEP_LEAST 4
+
+/* scaled median absolute deviations from the median: a step that is farther may be odd */
+#define TW_LIMIT_ODD_STEP_MADS 3
+
+/* % of the median: a step that is farther may be odd */
+#define TW_LIMIT_ODD_STEP_PERCENT 5
+
+/* % of the difference of an odd step: parts with a smaller share are not named */
+#define TW_LIMIT_ODD_STEP_PART_PERCENT 10
+
+/* % of the time of computing kernels: with a smaller part under operators with a FLOP estimate there is no MFU */
+#define TW_LIMIT_MFU_COVERED_PERCENT 90
