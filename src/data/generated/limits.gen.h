@@ -374,3 +374,6 @@
 
 /* % of a step: a model of a pipeline's schedule that is further off is of another schedule */
 #define TW_LIMIT_PIPELINE_MODEL_PERCENT 25
+
+/* modules: max depth of a module path: what is deeper belongs to the last one */
+#define TW_LIMIT_MODULE_DEPTH 100
