@@ -67,7 +67,7 @@ static void add_pieces(const struct tw_analysis_input *in, struct pieces *p, str
 	uint64_t i;
 
 	if (in->who)
-		a->modules = tw_attributions_gpu_ns(in->who);
+		a->modules = in->who->gpu_ns;
 	for (i = 0; i < in->launchers->count; i++)
 		a->operations += add_launcher(in, i, p);
 	for (i = 0; i < gpu->count; i++) {

@@ -109,6 +109,14 @@ static unsigned op_kind(struct work *w, uint32_t name)
 	return w->kind[name];
 }
 
+uint32_t tw_launching_name(const struct tw_derived *d, uint64_t gpu)
+{
+	uint32_t launch = d->gpu.launch[gpu];
+	uint64_t op = tw_launching_op(d, launch, true);
+
+	return d->trace->events.name[d->host.event[op == TW_NONE ? launch : op]];
+}
+
 const char *tw_module_name(const struct tw_attributions *who, uint32_t module, size_t *len)
 {
 	const struct trawl_trace *trace = who->derived->trace;
@@ -210,6 +218,7 @@ static int enter_frame(struct work *w, struct state *state, uint32_t event)
 		count_call(w, state, event);
 		return w->paths.failed ? -1 : 0;
 	case SITE:
+		w->who->sites = true;
 		state->site = name;
 		return 0;
 	case RERUN:
@@ -522,24 +531,16 @@ static void sum_work(struct tw_attributions *who)
 		else
 			add_event(&who->unlinked, d, g, TW_PASS_FORWARD);
 	}
+	who->gpu_ns = tw_module_ns(&who->unlinked);
 	for (i = who->module_count; i-- > 0;) {
 		struct tw_module *module = &who->module[i];
 
+		who->gpu_ns += tw_module_ns(&module->self);
 		add_work(&module->total, &module->self);
 		if (module->parent)
 			add_work(&who->module[module->parent].total, &module->total);
 		who->modules |= module->calls > 0;
 	}
-}
-
-tw_wide tw_attributions_gpu_ns(const struct tw_attributions *who)
-{
-	tw_wide ns = tw_module_ns(&who->unlinked);
-	uint32_t i;
-
-	for (i = 0; i < who->module_count; i++)
-		ns += tw_module_ns(&who->module[i].self);
-	return ns;
 }
 
 /* ---- all of it */
@@ -576,7 +577,6 @@ static int build(struct work *w)
 	    complete_paths(w) ||
 	    tw_find_forward(w->d, w->backward.at, (uint32_t)w->backward.count, w->a))
 		return -1;
-	w->who->frames = w->frames.count;
 	return resolve_all(w) || list_modules(w) ? -1 : 0;
 }
 

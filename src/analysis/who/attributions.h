@@ -59,12 +59,13 @@ struct tw_module {
 struct tw_attributions {
 	const struct tw_derived *derived;
 	const struct trawl_allocator *allocator; /* of a scope that all this is left to */
-	bool frames, modules;			 /* any are recorded */
+	bool modules, sites;			 /* any are recorded, in the view */
 	uint32_t *of_node;			 /* by host node: number of its attribution */
 	struct tw_groups all;			 /* struct tw_attribution */
 	struct tw_module *module;		 /* by path; [0]: what is outside of all modules */
 	uint32_t module_count;
 	struct tw_module_work unlinked; /* without a recorded launch; its pass means nothing */
+	tw_wide gpu_ns;			/* of all these */
 };
 
 /* Whether a trace has what is asked here: python functions or, of an export, ranges. */
@@ -89,13 +90,19 @@ static inline const struct tw_attribution *tw_attribution_of_gpu(const struct tw
 	return launch == TW_NONE ? NULL : tw_attribution_of_node(who, launch);
 }
 
+/* The name of what launched a GPU event, which has a launch: the nearest operator, else the call. */
+uint32_t tw_launching_name(const struct tw_derived *derived, uint64_t gpu);
+
 static inline tw_wide tw_module_ns(const struct tw_module_work *work)
 {
 	return work->ns[TW_PASS_FORWARD] + work->ns[TW_PASS_BACKWARD] + work->ns[TW_PASS_RECOMPUTE];
 }
 
-/* Of all GPU events. */
-tw_wide tw_attributions_gpu_ns(const struct tw_attributions *who);
+/* Whether a module has a row in tables: it was called, or something was launched in it. */
+static inline bool tw_module_is_shown(const struct tw_module *module)
+{
+	return module->calls || module->total.events;
+}
 
 /* The name of a module without "nn.Module: ". */
 const char *tw_module_name(const struct tw_attributions *who, uint32_t module, size_t *len);

@@ -66,8 +66,7 @@ static void set_work(const struct tw_attributions *who, struct trawl_table *tabl
 {
 	tw_set_sum(table, row, SELF, tw_module_ns(self));
 	tw_set_sum(table, row, TOTAL, tw_module_ns(total));
-	tw_set_percent(table, row, OF_GPU, (double)tw_module_ns(total),
-		       (double)tw_attributions_gpu_ns(who));
+	tw_set_percent(table, row, OF_GPU, (double)tw_module_ns(total), (double)who->gpu_ns);
 	tw_set_sum(table, row, COMMUNICATION, total->communication_ns);
 	tw_table_set_integer(table, row, EVENTS, (int64_t)total->events);
 	tw_table_set_integer(table, row, SELF_EVENTS, (int64_t)self->events);
@@ -92,18 +91,13 @@ static struct tw_order describe(void *context, uint32_t module)
 				  .tie = module };
 }
 
-static bool is_shown(const struct tw_module *module)
-{
-	return module->calls || module->total.events;
-}
-
 static int add_row(void *context, struct trawl_table *table, uint32_t number)
 {
 	struct rows *rows = context;
 	const struct tw_module *module = &rows->who->module[number];
 	size_t row;
 
-	if (!is_shown(module))
+	if (!tw_module_is_shown(module))
 		return 0;
 	row = tw_table_add_row(table);
 	set_work(rows->who, table, row, &module->self, &module->total);
