@@ -9,6 +9,7 @@
 #include "analysis/launches/launchers.h"
 #include "analysis/launches/parents.h"
 #include "analysis/ops/modelled.h"
+#include "analysis/who/attributions.h"
 #include "base/wide.h"
 #include "derive/derived.h"
 #include "derive/when.h"
@@ -23,6 +24,7 @@ struct tw_analysis_input {
 	const struct tw_parents *parents;
 	const struct tw_when *when;
 	const struct tw_modelled *modelled; /* NULL unless the analysis needs models */
+	const struct tw_attributions *who;  /* NULL: no frames, or the analysis does not use it */
 	const struct tw_platform *platform; /* NULL: unknown */
 	const struct trawl_report_options *options;
 	const struct tw_quality *quality;   /* the trace's and what deriving found */
@@ -39,6 +41,8 @@ enum tw_needs {
 	TW_NEEDS_MODELS = 4,  /* what calls were modelled: it runs after those that do not */
 	TW_NEEDS_EXPORT = 8,  /* an export of Nsight Systems, unless it alone was asked for */
 	TW_NEEDS_ASKING = 16, /* options ask for it by name: gemm_instances, kernel_instances */
+	TW_NEEDS_WHO = 32,    /* python functions or, of an export, ranges */
+	TW_USES_WHO = 64,     /* the same where it is there */
 };
 
 struct tw_analysis {

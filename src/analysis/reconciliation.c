@@ -13,8 +13,6 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 
-#include <string.h>
-
 enum { QUANTITY, TIME, MEANING };
 
 static const struct trawl_column columns[] = {
@@ -32,6 +30,7 @@ struct pieces {
 
 struct amounts {
 	tw_wide operations, communication, copies, unlinked, overlap;
+	tw_wide durations, modules; /* the latter only where modules are recorded */
 };
 
 static void add_piece(struct pieces *p, int64_t start_ns, int64_t end_ns)
@@ -68,11 +67,14 @@ static void add_pieces(const struct tw_analysis_input *in, struct pieces *p, str
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	uint64_t i;
 
+	if (in->who)
+		a->modules = in->who->gpu_ns;
 	for (i = 0; i < in->launchers->count; i++)
 		a->operations += add_launcher(in, i, p);
 	for (i = 0; i < gpu->count; i++) {
 		int64_t ns = gpu->end_ns[i] - gpu->start_ns[i];
 
+		a->durations += ns;
 		if (in->launchers->of_gpu[i] != TW_NO_GROUP)
 			continue;
 		if (gpu->bucket[i] == TW_COMMUNICATION)
@@ -123,45 +125,59 @@ static void add_row(struct trawl_table *table, const char *quantity, tw_wide ns,
 	tw_table_set_str(table, row, MEANING, meaning);
 }
 
+enum { ALWAYS, BY_LAUNCH, WITH_MODULES, WITH_SUMS };
+
 static void add_amounts(struct trawl_table *table, const struct amounts *a,
-			const struct tw_timeline *t, bool by_launch)
+			const struct tw_timeline *t, const struct tw_analysis_input *in)
 {
+	const bool modules = in->who && in->who->modules;
+	const bool when[] = { [ALWAYS] = true,
+			      [BY_LAUNCH] = in->derived->steps.by_launch,
+			      [WITH_MODULES] = modules,
+			      [WITH_SUMS] = modules || in->when->steps.count };
 	const struct {
+		unsigned when;
 		const char *quantity;
 		tw_wide ns;
 		const char *meaning;
 	} rows[] = {
-		{ "op_rows", a->operations,
+		{ ALWAYS, "op_rows", a->operations,
 		  "GPU work launched by operators, copies included: the sum of ops_summary" },
-		{ "communication", a->communication, "communication" },
-		{ "copies", a->copies, "copies with no matching launch" },
-		{ "unlinked", a->unlinked, "other GPU events with no matching launch" },
-		{ "overlap", a->overlap,
+		{ ALWAYS, "communication", a->communication, "communication" },
+		{ ALWAYS, "copies", a->copies, "copies with no matching launch" },
+		{ ALWAYS, "unlinked", a->unlinked, "other GPU events with no matching launch" },
+		{ ALWAYS, "overlap", a->overlap,
 		  "time counted in more than one row (overlap), from a sweep; subtracted" },
-		{ "busy", t->busy_ns, "union of all GPU events" },
-		{ "other_work", t->other_ns,
+		{ ALWAYS, "busy", t->busy_ns, "union of all GPU events" },
+		{ BY_LAUNCH, "other_work", t->other_ns,
 		  "time in which only other work ran; for views that attribute work by its launch" },
-		{ "idle", t->idle_ns, "total - busy - other work" },
-		{ "total", t->total_ns, "first start to last end, or the windows of the view" },
-		{ "difference",
+		{ ALWAYS, "idle", t->idle_ns, "total - busy - other work" },
+		{ ALWAYS, "total", t->total_ns,
+		  "first start to last end, or the windows of the view" },
+		{ ALWAYS, "difference",
 		  a->operations + a->communication + a->copies + a->unlinked - a->overlap -
 			  t->busy_ns,
 		  "op_rows + communication + copies + unlinked - overlap - busy: must be 0" },
+		{ WITH_SUMS, "gpu_time", a->durations, "sum of the durations of all GPU events" },
+		{ WITH_MODULES, "modules", a->modules,
+		  "self GPU time of all modules, of (none) and (unlinked): the sum of modules" },
+		{ WITH_MODULES, "modules_difference", a->modules - a->durations,
+		  "modules - gpu_time: must be 0" },
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (by_launch || strcmp(rows[i].quantity, "other_work") != 0)
+		if (when[rows[i].when])
 			add_row(table, rows[i].quantity, rows[i].ns, rows[i].meaning);
 }
 
 /* The rows of steps against all GPU events; by time only where no two steps overlap. */
-static int add_steps(const struct tw_analysis_input *in, struct trawl_table *table, int64_t busy_ns)
+static int add_steps(const struct tw_analysis_input *in, struct trawl_table *table,
+		     tw_wide all_ns, int64_t busy_ns)
 {
 	const struct tw_when *when = in->when;
-	const struct tw_gpu *gpu = &in->derived->gpu;
 	struct tw_spans_work work;
-	tw_wide all_ns = 0, rows_ns = 0, during_ns;
+	tw_wide rows_ns = 0, during_ns;
 	uint64_t i;
 
 	if (!when->steps.count)
@@ -169,13 +185,10 @@ static int add_steps(const struct tw_analysis_input *in, struct trawl_table *tab
 	if (tw_spans_measure(&work, in, &when->steps, when->step))
 		return -1;
 	during_ns = work.outside_ns;
-	for (i = 0; i < gpu->count; i++)
-		all_ns += gpu->end_ns[i] - gpu->start_ns[i];
 	for (i = 0; i < when->steps.count + 2; i++) {
 		rows_ns += work.items[i].gpu_ns;
 		during_ns += work.items[i].during.busy_ns;
 	}
-	add_row(table, "gpu_time", all_ns, "sum of the durations of all GPU events");
 	add_row(table, "step_rows", rows_ns,
 		"GPU time of the rows of steps, (launched outside) and (no launch)");
 	add_row(table, "step_difference", rows_ns - all_ns, "step_rows - gpu_time: must be 0");
@@ -216,12 +229,12 @@ static int run_reconciliation(const struct tw_analysis_input *in, struct trawl_t
 	    tw_sort(p.by_end, p.count, time_key, p.end_ns, a))
 		return TRAWL_ENOMEM;
 	amounts.overlap = measure_overlap(&p);
-	add_amounts(table, &amounts, &timeline, in->derived->steps.by_launch);
-	return add_steps(in, table, timeline.busy_ns) ? TRAWL_ENOMEM : 0;
+	add_amounts(table, &amounts, &timeline, in);
+	return add_steps(in, table, amounts.durations, timeline.busy_ns) ? TRAWL_ENOMEM : 0;
 }
 
 const struct tw_analysis tw_analysis_reconciliation = {
 	TW_TABLE("reconciliation", "checks that the tables account for all GPU time", columns),
-	.needs = TW_NEEDS_GPU,
+	.needs = TW_NEEDS_GPU | TW_USES_WHO,
 	.run = run_reconciliation,
 };

@@ -389,3 +389,6 @@
 
 /* % of the time of computing kernels: with a smaller part under operators with a FLOP estimate there is no MFU */
 #define TW_LIMIT_MFU_COVERED_PERCENT 90
+
+/* modules: max depth of a module path: what is deeper belongs to the last one */
+#define TW_LIMIT_MODULE_DEPTH 100
