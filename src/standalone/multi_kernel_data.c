@@ -8,7 +8,7 @@
 #include "analysis/gpu/memory_copies.h"
 #include "analysis/launches/host_names.h"
 #include "base/alloc.h"
-#include "standalone/json_fields.h"
+#include "standalone/fields.h"
 #include "standalone/multi_kernel.h"
 
 #include <math.h>

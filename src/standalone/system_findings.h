@@ -6,7 +6,7 @@
 #define TW_STANDALONE_SYSTEM_FINDINGS_H
 
 #include "findings/findings.h"
-#include "standalone/json_fields.h"
+#include "standalone/fields.h"
 #include "standalone/markdown.h"
 #include "standalone/standalone.h"
 

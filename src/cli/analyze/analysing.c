@@ -64,7 +64,7 @@ static int analyse_categories(struct analysis *run, struct trawl_error *err)
 
 		*e = (struct ending){ .result = { .status = TW_CATEGORY_DONE } };
 		e->name = tw_json_text(tw_json_get(category, "name"));
-		status = tw_category(&run->prepared, e->name, &e->result, err);
+		status = tw_category_analyse(&run->prepared, e->name, &e->result, err);
 		if (status)
 			return status;
 		if (e->result.status == TW_CATEGORY_FAILED) {

@@ -73,7 +73,7 @@ static int analyse_category(const struct cli_command *command, struct tw_prepare
 		return cli_fail(&err);
 	if (!is_category(prepared, manifest, name))
 		return tell_unknown(command, manifest, name);
-	if (tw_category(prepared, name, &result, &err))
+	if (tw_category_analyse(prepared, name, &result, &err))
 		return cli_fail(&err);
 	if (result.status == TW_CATEGORY_FAILED)
 		cli_message("category %s: %s", name, result.message);
