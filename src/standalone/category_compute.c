@@ -104,14 +104,14 @@ int tw_category_compute(struct tw_prepared *prepared, const char *name,
 	if (!status)
 		status = write_metrics(data, err);
 	result->data = data;
-	result->time_ms = data->time_ms;
-	result->percent_of_compute = data->percent_of_compute;
+	result->time_ms = tw_as_written(data->time_ms, 3);
+	result->percent_of_compute = tw_as_written(data->percent_of_compute, 2);
 	result->bottlenecks = data->bottleneck_count;
 	return status ? status : write_findings(data, err);
 }
 
-int tw_category_analyse(struct tw_prepared *prepared, const char *name, struct tw_category_result *result,
-		struct trawl_error *err)
+int tw_category_analyse(struct tw_prepared *prepared, const char *name,
+			struct tw_category_result *result, struct trawl_error *err)
 {
 	if (!strcmp(name, "multi_kernel"))
 		return tw_category_multi_kernel(prepared, result, err);

@@ -81,12 +81,6 @@ static int64_t hundredths(double percent)
 	return llround(fmin(percent, 1e12) * 100);
 }
 
-/* As it stands in the metrics, so that a reader who computes from them gets the same. */
-static double as_written(double value, double steps)
-{
-	return round(value * steps) / steps;
-}
-
 /* The three scores from the greatest gain, in per cent of the whole, and what bounds it. */
 static void score(struct item *item, double percent_of_total, double efficiency_percent,
 		  double bound_percent)
@@ -120,8 +114,8 @@ static double least_ms(const struct tw_category_row *row, const struct tw_catego
 static bool estimate(struct item *item, const struct tw_category_row *row,
 		     const struct tw_category_data *data)
 {
-	double time_ms = as_written(row->time_us / 1e3, 1e3);
-	double exposed_ms = as_written(row->exposed_us / 1e3, 1e3);
+	double time_ms = tw_as_written(row->time_us / 1e3, 3);
+	double exposed_ms = tw_as_written(row->exposed_us / 1e3, 3);
 	double total_ms = data->total_ms, percent = 100 * time_ms / total_ms;
 	double most_ms = fmin(exposed_ms, fmax(0, time_ms - least_ms(row, data)));
 	double share = row->facts.value[TW_FACT_percent_of_total];
@@ -144,8 +138,8 @@ static bool estimate(struct item *item, const struct tw_category_row *row,
 		.exposed_ms = row->exposed_us / 1e3,
 		.percent_of_total = item->guessed ? share : (double)NAN,
 	};
-	score(item, item->guessed ? as_written(share, 1e2) : percent,
-	      as_written(row->efficiency_percent, 1e2), 100 * most_ms / total_ms);
+	score(item, item->guessed ? tw_as_written(share, 2) : percent,
+	      tw_as_written(row->efficiency_percent, 2), 100 * most_ms / total_ms);
 	facts.value[TW_FACT_impact_percent] = (double)item->estimate.high / 100;
 	return tw_level_is_yes("impact_told", &facts);
 }

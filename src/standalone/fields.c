@@ -43,15 +43,14 @@ static const char *text_of(const void *at, const struct tw_member *field)
 
 	if (field->kind == TW_F_LEVEL && *(const struct tw_level *const *)at)
 		return (*(const struct tw_level *const *)at)->level;
-	if (field->kind == TW_F_TEXT || field->kind == TW_F_PLAIN)
+	if (field->kind == TW_F_TEXT || field->kind == TW_F_PLAIN || field->kind == TW_F_WORD)
 		text = *(const char *const *)at;
 	return text && !*text && field->kind == TW_F_TEXT ? NULL : text;
 }
 
 static bool is_text(const struct tw_member *field)
 {
-	return field->kind == TW_F_TEXT || field->kind == TW_F_PLAIN || field->kind == TW_F_LEVEL ||
-	       field->kind == TW_F_SAYS;
+	return field->kind <= TW_F_WORD || field->kind == TW_F_LEVEL || field->kind == TW_F_SAYS;
 }
 
 static bool is_known(const void *at, const struct tw_member *field)
@@ -59,6 +58,7 @@ static bool is_known(const void *at, const struct tw_member *field)
 	switch (field->kind) {
 	case TW_F_TEXT:
 	case TW_F_PLAIN:
+	case TW_F_WORD:
 	case TW_F_LEVEL:
 	case TW_F_SAYS:
 		return text_of(at, field);
@@ -77,11 +77,34 @@ static bool is_known(const void *at, const struct tw_member *field)
 	}
 }
 
+double tw_as_written(double value, unsigned digits)
+{
+	double steps = pow(10, digits);
+
+	return round(value * steps) / steps;
+}
+
+/* A text that stands as a number. */
+static bool is_word(const void *at, const struct tw_member *field)
+{
+	const char *text = field->kind == TW_F_WORD ? text_of(at, field) : NULL;
+
+	return text && *text && !text[strspn(text, "0123456789")];
+}
+
 /* ---- JSON */
 
 static enum tw_json_layout layout(bool inlined)
 {
 	return inlined ? TW_JSON_INLINE : TW_JSON_LINES;
+}
+
+static void add_object(struct tw_json *json, const struct tw_fields *fields, const void *object,
+		       bool inlined)
+{
+	tw_json_object(json, layout(fields->inlined || inlined));
+	tw_fields_members(json, fields, object);
+	tw_json_end(json);
 }
 
 static void add_list(struct tw_json *json, const struct list *list, const struct tw_member *field)
@@ -91,12 +114,12 @@ static void add_list(struct tw_json *json, const struct list *list, const struct
 	if (field->kind == TW_F_NAMED)
 		tw_json_object(json, layout(field->inlined));
 	else
-		tw_json_array(json, layout(field->inlined));
+		tw_json_array(json, layout(field->inlined && field->kind == TW_F_TEXTS));
 	for (i = 0; i < list->count; i++) {
 		const struct tw_named *named = (const struct tw_named *)(const void *)list->at + i;
 
 		if (field->kind == TW_F_LIST) {
-			tw_fields_object(json, NULL, field->of, list->at + i * field->of->size);
+			add_object(json, field->of, list->at + i * field->of->size, field->inlined);
 		} else if (field->kind == TW_F_TEXTS) {
 			tw_json_cstr(json, ((const char *const *)(const void *)list->at)[i]);
 		} else {
@@ -126,6 +149,8 @@ static void add_value(struct tw_json *json, const void *at, const struct tw_memb
 	}
 	if (!is_known(at, field))
 		tw_json_null(json);
+	else if (is_word(at, field))
+		tw_json_number_as_written(json, text_of(at, field), strlen(text_of(at, field)));
 	else if (is_text(field))
 		tw_json_cstr(json, text_of(at, field));
 	else if (field->kind == TW_F_POINTER)
@@ -163,9 +188,7 @@ void tw_fields_object(struct tw_json *json, const char *key, const struct tw_fie
 {
 	if (key)
 		tw_json_key(json, key);
-	tw_json_object(json, layout(fields->inlined));
-	tw_fields_members(json, fields, object);
-	tw_json_end(json);
+	add_object(json, fields, object, false);
 }
 
 void tw_fields_array(struct tw_json *json, const char *key, const struct tw_fields *fields,
@@ -258,6 +281,9 @@ static int read_value(const struct reading *r, const struct tw_member *field, vo
 		*(const char **)at = json->type == TW_JSON_STRING ? json->text :
 				     field->kind == TW_F_PLAIN	  ? "" :
 								    NULL;
+		return 0;
+	case TW_F_WORD:
+		*(const char **)at = json->text;
 		return 0;
 	case TW_F_LEVEL:
 		*(const struct tw_level **)at = NULL;
@@ -358,7 +384,7 @@ static void fill_one(struct tw_str *out, const char *path, size_t len,
 		return;
 	}
 	tw_json_init(&json, out);
-	if (!is_text(field))
+	if (!is_text(field) || is_word(at, field))
 		add_value(&json, at, field);
 	else if (path[end] == ':')
 		tw_md_code(out, text_of(at, field), strtoul(path + end + 1, NULL, 10));

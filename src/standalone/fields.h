@@ -15,6 +15,7 @@
 enum tw_field_kind {
 	TW_F_TEXT,   /* const char *; NULL and "": not known */
 	TW_F_PLAIN,  /* the same where "" is a text: read it is never NULL */
+	TW_F_WORD,   /* const char *: a number where it is one; NULL */
 	TW_F_BOOL,   /* bool */
 	TW_F_COUNT,  /* uint64_t */
 	TW_F_REAL,   /* double, rounded to `digits`; NaN */
@@ -75,6 +76,9 @@ struct tw_named {
 	const char *name;
 	double value;
 };
+
+/* As a number with so many digits is written. */
+double tw_as_written(double value, unsigned digits);
 
 /* The members of an object, inside one. */
 void tw_fields_members(struct tw_json *json, const struct tw_fields *fields, const void *object);

@@ -25,6 +25,8 @@
 
 struct tw_prepared_table; /* what was read */
 struct tw_manifest;
+struct tw_cpu_idle;
+struct tw_multi_kernel;
 
 /* Values that are read live until the release. */
 struct tw_prepared {
@@ -32,6 +34,10 @@ struct tw_prepared {
 	const char *dir; /* the caller's */
 	/* Of the report that it was made of, while that is there; NULL: what files hold. */
 	const struct tw_manifest *manifest;
+	struct tw_cpu_idle *cpu_idle;
+	struct tw_multi_kernel *multi_kernel;
+	/* What limits the run, for people; NULL: it was not diagnosed. */
+	const struct trawl_table *findings;
 	struct tw_arena arena;
 	struct tw_prepared_table *tables;
 };
