@@ -94,13 +94,15 @@ static bool said_before(const struct tw_advice *advice, unsigned i, enum tw_advi
 	return false;
 }
 
-void tw_advice_string(struct tw_json *json, const struct tw_advice *advice,
-		      enum tw_advice_part part, const struct tw_facts *facts)
+/* The texts of a part, ". " between them, in the arena; NULL: there is none, or out of memory. */
+static const char *join(const struct tw_advice *advice, enum tw_advice_part part,
+			const struct tw_facts *facts, struct tw_arena *arena)
 {
+	const char *kept = NULL;
 	struct tw_str text;
 	unsigned i;
 
-	tw_str_init(&text, json->out->allocator);
+	tw_str_init(&text, arena->allocator);
 	if (part == TW_ADVICE_ISSUE && advice->achieved)
 		tw_rule_text(&text, advice->achieved->issue, facts);
 	for (i = 0; i < advice->count; i++) {
@@ -110,9 +112,20 @@ void tw_advice_string(struct tw_json *json, const struct tw_advice *advice,
 			tw_str_add_cstr(&text, ". ");
 		tw_rule_text(&text, text_of(advice->rules[i], part), facts);
 	}
-	tw_json_cstr(json, text.len ? text.ptr : NULL);
-	json->out->failed |= text.failed;
+	if (text.len)
+		kept = tw_arena_copy(arena, text.ptr, text.len);
+	arena->failed |= text.failed;
 	tw_str_release(&text);
+	return kept;
+}
+
+static void write_advice(struct tw_advice *advice, const struct tw_facts *facts,
+			 struct tw_arena *arena)
+{
+	int part;
+
+	for (part = 0; part < TW_ADVICE_PARTS; part++)
+		advice->text[part] = join(advice, part, facts, arena);
 }
 
 static bool uses(const struct tw_advice *advice, enum tw_fact fact)
@@ -125,10 +138,9 @@ static bool uses(const struct tw_advice *advice, enum tw_fact fact)
 	return advice->achieved && tw_rule_uses(advice->achieved, fact);
 }
 
-void tw_advice_evidence(struct tw_json *json, const struct tw_advice *advice,
-			const struct tw_facts *facts)
+void tw_advice_rules(struct tw_json *json, const struct tw_advice *advice)
 {
-	unsigned fact, i;
+	unsigned i;
 
 	tw_json_key(json, "rules");
 	tw_json_array(json, TW_JSON_INLINE);
@@ -137,32 +149,112 @@ void tw_advice_evidence(struct tw_json *json, const struct tw_advice *advice,
 	for (i = 0; i < advice->count; i++)
 		tw_json_cstr(json, advice->rules[i]->id);
 	tw_json_end(json);
+}
+
+void tw_advice_json(struct tw_json *json, const struct tw_advice *advice,
+		    const struct tw_facts *facts)
+{
+	unsigned fact;
+
+	tw_field_text(json, "issue", advice->text[TW_ADVICE_ISSUE]);
+	tw_field_text(json, "algorithmic", advice->text[TW_ADVICE_ALGORITHMIC]);
+	tw_field_text(json, "kernel", advice->text[TW_ADVICE_KERNEL]);
+	tw_advice_rules(json, advice);
 	tw_json_key(json, "evidence");
 	tw_json_object(json, TW_JSON_INLINE);
-	for (fact = 0; fact < TW_FACT_COUNT; fact++) {
-		if (!uses(advice, (enum tw_fact)fact))
-			continue;
-		tw_json_key(json, tw_facts_known[fact].name);
-		tw_json_rounded(json, facts->value[fact], tw_facts_known[fact].digits);
-	}
+	for (fact = 0; fact < TW_FACT_COUNT; fact++)
+		if (uses(advice, (enum tw_fact)fact))
+			tw_field_real(json, tw_facts_known[fact].name, facts->value[fact],
+				      tw_facts_known[fact].digits);
 	tw_json_end(json);
 }
 
-void tw_category_choose(struct tw_category_data *data)
+/* ---- bottlenecks */
+
+/* Operations of one attention in pieces are one finding: the module in which they are tells which. */
+static void find_group(struct tw_category_row *row)
 {
+	if (!(row->facts.value[TW_FACT_unfused_attention] > 0))
+		return;
+	row->group = "unfused_attention";
+	row->group_key = row->modules.count ? row->modules.at[row->modules.count - 1] : NULL;
+}
+
+static void choose_row(struct tw_category_row *row, const char *family)
+{
+	bool in_time = !row->is_host_copy && tw_level_is_yes("bottleneck_time", &row->facts);
+
+	tw_category_advise(&row->advice, family, &row->facts);
+	row->facts.value[TW_FACT_pattern] = row->advice.patterns > 0;
+	row->priority = tw_level_of("category_priority", &row->facts);
+	row->assessment = tw_level_of("assessment", &row->facts);
+	row->type = tw_level_of("bound", &row->facts);
+	row->is_unmodelled = in_time && isnan(row->efficiency_percent);
+	row->is_modelled = !row->is_unmodelled;
+	row->is_slow = in_time && row->is_modelled &&
+		       tw_level_is_yes("bottleneck_efficiency", &row->facts);
+	row->is_bottleneck = row->is_slow || row->is_unmodelled;
+	if (tw_level_is_yes("variance_told", &row->facts)) {
+		row->cov = row->facts.value[TW_FACT_cov];
+		row->high_variance = tw_level_is_yes("high_variance", &row->facts);
+	}
+	if (row->is_bottleneck)
+		find_group(row);
+	else if (row->is_host_copy || !in_time)
+		row->advice.patterns = 0;
+	else
+		/* What is achieved stands among the operations. */
+		row->advice.achieved = NULL;
+}
+
+/* By priority, the most time first within one. */
+static int order_bottlenecks(struct tw_category_data *data)
+{
+	static const char ladder[] = "category_priority";
+	unsigned level, last = tw_level_rank(ladder, "Low");
+	struct tw_arena *arena = &data->prepared->arena;
+	struct tw_arena literals;
+	uint32_t i;
+
+	data->bottlenecks = tw_arena_array(arena, data->row_count + (size_t)1, sizeof(void *));
+	for (level = 0; data->bottlenecks && level <= last; level++) {
+		for (i = 0; i < data->row_count; i++) {
+			struct tw_category_row *row = &data->rows[i];
+
+			if (!row->is_bottleneck ||
+			    tw_level_rank(ladder, row->priority->level) != level)
+				continue;
+			data->bottlenecks[data->bottleneck_count++] = row;
+			row->rank = data->bottleneck_count;
+			tw_arena_init(&literals, arena->allocator);
+			if (tw_category_open(row, &literals))
+				arena->failed = true;
+			else
+				row->main_kernel =
+					tw_category_largest_kernel(arena, row, TW_SHORT_KERNEL);
+			tw_arena_release(&literals);
+		}
+	}
+	return arena->failed ? TRAWL_ENOMEM : 0;
+}
+
+int tw_category_choose(struct tw_category_data *data)
+{
+	struct tw_advice *overall = &data->advice;
+	struct tw_arena *arena = &data->prepared->arena;
+	const struct tw_rule *rule = NULL;
 	uint32_t i;
 
 	for (i = 0; i < data->row_count; i++) {
 		struct tw_category_row *row = &data->rows[i];
-		bool in_time = !row->is_host_copy &&
-			       tw_level_is_yes("bottleneck_time", &row->facts);
 
-		tw_category_advise(&row->advice, data->family->family, &row->facts);
-		row->facts.value[TW_FACT_pattern] = row->advice.patterns > 0;
-		row->priority = tw_level_of("category_priority", &row->facts);
-		row->is_unmodelled = in_time && isnan(row->efficiency_percent);
-		row->is_bottleneck = in_time &&
-				     (row->is_unmodelled ||
-				      tw_level_is_yes("bottleneck_efficiency", &row->facts));
+		choose_row(row, data->family->family);
+		if (row->is_bottleneck || row->advice.patterns)
+			write_advice(&row->advice, &row->facts, arena);
 	}
+	while ((rule = tw_rule_next("any_overall", &data->facts, rule)))
+		overall->rules[overall->count++] = rule;
+	overall->patterns = overall->count;
+	write_advice(overall, &data->facts, arena);
+	return order_bottlenecks(data);
 }

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Of the modules around an operation, where no function of Python is known. */
+#define PATH_MODULES 3
+
 const char *tw_category_library(const struct tw_category_row *row)
 {
 	const struct tw_json_value *kernel;
@@ -98,6 +101,58 @@ const char *tw_category_args(struct tw_arena *arena, const struct tw_category_ro
 		kept = tw_arena_copy(arena, text.ptr ? text.ptr : "", text.len);
 	tw_str_release(&text);
 	return kept;
+}
+
+/* Without what every module's name begins with. */
+static const char *module_name(const struct tw_caller *frame)
+{
+	static const char prefix[] = "nn.Module: ";
+
+	return strncmp(frame->name, prefix, sizeof(prefix) - 1) ? frame->name :
+								  frame->name + sizeof(prefix) - 1;
+}
+
+/* The function that called it, else the modules around it, outermost first; else NULL. */
+static const char *path_of(const struct tw_category_row *row, struct tw_arena *arena)
+{
+	const struct tw_tree *tree = row->tree;
+	size_t i = row->modules.count > PATH_MODULES ? row->modules.count - PATH_MODULES : 0;
+	const char *kept = NULL;
+	struct tw_str path;
+
+	for (size_t k = 0; k < tree->callers.count; k++)
+		if (!strcmp(tree->callers.at[k].type, "python") &&
+		    !tw_operation_has(TW_TRAIT_INFRASTRUCTURE, tree->callers.at[k].name))
+			return tree->callers.at[k].name;
+	tw_str_init(&path, arena->allocator);
+	for (; i < row->modules.count; i++)
+		tw_str_addf(&path, "%s%s", path.len ? " > " : "", row->modules.at[i]);
+	arena->failed |= path.failed;
+	if (path.len)
+		kept = tw_arena_copy(arena, path.ptr, path.len);
+	tw_str_release(&path);
+	return kept;
+}
+
+int tw_category_callers(struct tw_category_row *row, struct tw_arena *arena)
+{
+	const struct tw_tree *tree = row->tree;
+	size_t i = tree ? tree->callers.count : 0;
+
+	if (!i)
+		return 0;
+	row->modules.at = tw_arena_array(arena, i, sizeof(*row->modules.at));
+	row->calls.at = tw_arena_array(arena, i, sizeof(*row->calls.at));
+	while (row->modules.at && row->calls.at && i--) {
+		const struct tw_caller *frame = &tree->callers.at[i];
+
+		if (!strcmp(frame->type, "module"))
+			row->modules.at[row->modules.count++] = module_name(frame);
+		if (!tw_operation_has(TW_TRAIT_INFRASTRUCTURE, frame->name))
+			row->calls.at[row->calls.count++] = frame->name;
+	}
+	row->path = arena->failed ? NULL : path_of(row, arena);
+	return arena->failed ? TRAWL_ENOMEM : 0;
 }
 
 static void add_name(struct tw_str *out, const char *name, size_t most)

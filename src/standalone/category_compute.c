@@ -1,39 +1,10 @@
+/* One category: read, analysed, its metrics and its findings. */
 #include "standalone/category.h"
 
 #include "base/alloc.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-/* Metrics that have no figures: "NO_DATA", or "ERROR" with what went wrong. */
-static void write_status(struct tw_str *out, const struct tw_category_data *data,
-			 const char *status, const char *message)
-{
-	static const char *const lists[] = { "operations", "bottlenecks", "patterns",
-					     "impact_estimates", "category_findings" };
-	struct tw_json json;
-	size_t i;
-
-	tw_json_init(&json, out);
-	tw_json_object(&json, TW_JSON_LINES);
-	tw_field_text(&json, "category", data->name);
-	tw_field_text(&json, "display_name", data->display_name);
-	tw_field_text(&json, "status", status);
-	if (message)
-		tw_field_text(&json, "error", message);
-	tw_field_text(&json, "comparison_scope", "standalone");
-	tw_field_text(&json, "platform", data->platform);
-	tw_field_real(&json, "total_time_ms", message ? (double)NAN : 0, 3);
-	tw_field_real(&json, "operation_count", message ? (double)NAN : 0, 0);
-	for (i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-		tw_json_key(&json, lists[i]);
-		tw_json_array(&json, TW_JSON_INLINE);
-		tw_json_end(&json);
-	}
-	tw_json_end(&json);
-	tw_json_finish(&json);
-}
 
 /* The message of an error without the directory that files were read from. */
 static void keep_message(struct tw_category_result *result, const struct tw_prepared *prepared,
@@ -52,70 +23,56 @@ static void keep_message(struct tw_category_result *result, const struct tw_prep
 	result->message[len] = '\0';
 }
 
-/* Metrics of whatever was found, `found` being how the reading ended, with *problem. */
-static int write_metrics(struct tw_category_data *data, int found,
-			 const struct trawl_error *problem, struct tw_category_result *result,
-			 struct tw_prepared_text *file, struct trawl_error *err)
-{
-	if (!found)
-		return tw_category_metrics(file, data, err);
-	if (found == TRAWL_ENODATA) {
-		result->status = TW_CATEGORY_NO_DATA;
-		write_status(&file->text, data, "NO_DATA", NULL);
-		return 0;
-	}
-	result->status = TW_CATEGORY_FAILED;
-	keep_message(result, data->prepared, problem);
-	write_status(&file->text, data, "ERROR", result->message);
-	return 0;
-}
-
-/* The metrics file; an error only when it cannot be written or memory is out. */
+/* 0, or why memory is out; what is wrong with the data is part of the result. */
 static int analyse(struct tw_category_data *data, struct tw_category_result *result,
 		   struct trawl_error *err)
 {
 	struct trawl_error problem;
-	struct tw_prepared_text file;
-	int found = tw_category_read(data, &problem), status;
+	int found = tw_category_read(data, &problem);
 
+	if (!found && (tw_category_choose(data) || tw_category_estimate(data)))
+		return tw_no_memory(err);
 	if (found == TRAWL_ENOMEM)
 		return trawl_error_set(err, found, "%s", problem.message);
 	if (!found)
-		tw_category_choose(data);
-	status = tw_prepared_open(data->prepared, TW_CATEGORY_DATA, data->name, "_metrics.json",
-				  &file, err);
+		return 0;
+	if (found == TRAWL_ENODATA) {
+		result->status = TW_CATEGORY_NO_DATA;
+		data->status = "NO_DATA";
+		data->time_ms = data->calls = 0;
+		return 0;
+	}
+	result->status = TW_CATEGORY_FAILED;
+	keep_message(result, data->prepared, &problem);
+	data->status = "ERROR";
+	data->error =
+		tw_arena_copy(&data->prepared->arena, result->message, strlen(result->message));
+	data->row_count = 0;
+	data->time_ms = data->calls = NAN;
+	return data->error ? 0 : tw_no_memory(err);
+}
+
+static int write_metrics(const struct tw_category_data *data, struct trawl_error *err)
+{
+	struct tw_prepared_text file;
+	int status = tw_prepared_open(data->prepared, TW_CATEGORY_DATA, data->name, "_metrics.json",
+				      &file, err);
+
 	if (!status)
-		status = write_metrics(data, found, &problem, result, &file, err);
+		status = tw_category_metrics(&file, data, err);
 	return tw_prepared_close(&file, status, err);
 }
 
-/* Of the operations only those of the table. */
-static bool is_in_table(void *count, const struct tw_json_value *operation)
+static int write_findings(const struct tw_category_data *data, struct trawl_error *err)
 {
-	(void)operation;
-	return ++*(unsigned *)count <= TW_FINDINGS_ROWS;
-}
-
-/* From the metrics as they were written. */
-static int write_findings(const struct tw_category_data *data, struct tw_prepared *prepared,
-			  struct trawl_error *err)
-{
-	unsigned count = 0;
-	const struct tw_json_sieve sieve = { "operations", is_in_table, &count };
-	const char *name = tw_prepared_name(prepared, data->name, "_metrics.json");
-	const struct tw_json_value *metrics;
+	const struct tw_findings_place place = { 0 };
 	struct tw_str text;
 	int status;
 
-	if (!name)
-		return tw_no_memory(err);
-	metrics = tw_prepared_json_some(prepared, TW_CATEGORY_DATA, name, &sieve, err);
-	if (!metrics)
-		return err->status;
-	tw_str_init(&text, prepared->allocator);
-	tw_category_findings(&text, data->family, metrics);
-	status = tw_prepared_write_of(prepared, TW_CATEGORY_FINDINGS, data->name, "_findings.md",
-				      &text, err);
+	tw_str_init(&text, data->prepared->allocator);
+	tw_category_findings(&text, data, &place);
+	status = tw_prepared_write_of(data->prepared, TW_CATEGORY_FINDINGS, data->name,
+				      "_findings.md", &text, err);
 	tw_str_release(&text);
 	return status;
 }
@@ -123,24 +80,42 @@ static int write_findings(const struct tw_category_data *data, struct tw_prepare
 int tw_category_compute(struct tw_prepared *prepared, const char *name,
 			struct tw_category_result *result, struct trawl_error *err)
 {
-	/* What a category needs is as much as its operations, and only while it is analysed. */
-	struct tw_prepared own;
-	struct tw_category_data data = { .prepared = &own,
-					 .name = name,
-					 .display_name = name,
-					 .family = tw_category_family(name),
-					 .peak_tb_s = NAN,
-					 .shortest_us = NAN };
+	struct tw_category_data *data;
 	int status;
 
 	*result = (struct tw_category_result){ .status = TW_CATEGORY_DONE };
 	if (!*name || strchr(name, '/') || *name == '.')
 		return trawl_error_set(err, TRAWL_EUSAGE, "no name of a category: '%s'", name);
-	tw_prepared_again(&own, prepared);
-	status = analyse(&data, result, err);
-	tw_prepared_release(&own);
+	data = tw_arena_array(&prepared->arena, 1, sizeof(*data));
+	if (!data)
+		return tw_no_memory(err);
+	*data = (struct tw_category_data){ .prepared = prepared,
+					   .name = name,
+					   .title = name,
+					   .status = "OK",
+					   .family = tw_category_family(name),
+					   .hardware.hbm_tb_s = NAN,
+					   .hardware.memory_gb = NAN,
+					   .shortest_us = NAN,
+					   .average_efficiency_percent = NAN,
+					   .percent_of_compute = NAN,
+					   .percent_of_total = NAN };
+	status = analyse(data, result, err);
 	if (!status)
-		status = write_findings(&data, &own, err);
-	tw_prepared_release(&own);
-	return status;
+		status = write_metrics(data, err);
+	result->data = data;
+	result->time_ms = tw_as_written(data->time_ms, 3);
+	result->percent_of_compute = tw_as_written(data->percent_of_compute, 2);
+	result->bottlenecks = data->bottleneck_count;
+	return status ? status : write_findings(data, err);
+}
+
+int tw_category_analyse(struct tw_prepared *prepared, const char *name,
+			struct tw_category_result *result, struct trawl_error *err)
+{
+	if (!strcmp(name, "multi_kernel"))
+		return tw_category_multi_kernel(prepared, result, err);
+	if (!strcmp(name, "cpu_idle"))
+		return tw_category_cpu_idle(prepared, result, err);
+	return tw_category_compute(prepared, name, result, err);
 }

@@ -1,9 +1,8 @@
 /*
  * The findings of a category: the template of the GEMM analysis, for every category.  All numbers
- * come from the metrics as they were written.
+ * are as the metrics have them.
  */
 #include "standalone/category.h"
-#include "standalone/markdown.h"
 
 #include <string.h>
 
@@ -47,45 +46,40 @@ static const struct note {
 	{ "other", "Uncategorized operations", "miscellaneous_count", "" },
 };
 
-static const struct tw_json_value *get(const struct tw_json_value *value, const char *key)
+struct page {
+	struct tw_str *out;
+	const struct tw_category_data *data;
+	const struct tw_findings_place *place;
+	const char *title;
+};
+
+static void fill(const struct page *p, const char *text, const struct tw_category_row *row)
 {
-	return tw_json_get(value, key);
+	tw_fields_fill(p->out, text, &tw_row_fields, row);
 }
 
-static void add_number(struct tw_str *out, const struct tw_json_value *value, const char *key,
-		       const char *unit)
+void tw_findings_heading(struct tw_str *out, const struct tw_findings_place *place, unsigned level,
+			 const char *text)
 {
-	tw_md_number(out, get(value, key), unit);
+	for (level += place->deeper; level; level--)
+		tw_str_add_char(out, '#');
+	tw_str_addf(out, " %s\n%s", text, place->deeper ? "\n" : "");
 }
 
-static void add_title(struct tw_str *out, const struct tw_category_family *family,
-		      const struct tw_json_value *metrics)
+static void add_overview(const struct page *p)
 {
-	if (family->title)
-		tw_str_add_cstr(out, family->title);
+	tw_findings_heading(p->out, p->place, 2, "Overview");
+	if (p->data->family->subject)
+		tw_str_add_cstr(p->out, p->data->family->subject);
 	else
-		tw_md_text(out, tw_json_text(get(metrics, "display_name")));
+		tw_str_addf(p->out, "%s operations", p->title);
+	tw_fields_fill(p->out,
+		       " account for {percent_of_compute|%} of compute time. Average efficiency: "
+		       "{average_efficiency_percent|%}.\n\n",
+		       &tw_category_data_fields, p->data);
 }
 
-static void add_overview(struct tw_str *out, const struct tw_category_family *family,
-			 const struct tw_json_value *metrics)
-{
-	tw_str_add_cstr(out, "## Overview\n");
-	if (family->subject) {
-		tw_str_add_cstr(out, family->subject);
-	} else {
-		add_title(out, family, metrics);
-		tw_str_add_cstr(out, " operations");
-	}
-	tw_str_add_cstr(out, " account for ");
-	add_number(out, metrics, "percent_of_compute", "%");
-	tw_str_add_cstr(out, " of compute time. Average efficiency: ");
-	add_number(out, metrics, "average_efficiency_percent", "%");
-	tw_str_add_cstr(out, ".\n\n");
-}
-
-/* "(16,8) bf16, (8,4) bf16": line breaks of a table's cell are commas here. */
-static void add_args(struct tw_str *out, const char *args, size_t most)
+void tw_findings_args(struct tw_str *out, const char *args, size_t most)
 {
 	struct tw_str line;
 
@@ -105,255 +99,207 @@ static void add_args(struct tw_str *out, const char *args, size_t most)
 	tw_str_release(&line);
 }
 
-static void add_row(struct tw_str *out, const struct tw_json_value *op)
+static void add_table(const struct page *p)
 {
-	const struct tw_json_value *efficiency = get(op, "efficiency");
-	const char *args = tw_json_text(get(op, "args"));
+	uint32_t i;
 
-	tw_str_add_cstr(out, "| ");
-	tw_md_code(out, tw_json_text(get(op, "name")), NAME_LENGTH);
-	if (*args) {
-		tw_str_add_char(out, ' ');
-		add_args(out, args, CELL_LENGTH);
+	tw_findings_heading(p->out, p->place, 2, "Operations Breakdown");
+	tw_str_add_cstr(p->out, "| Operation | Count | Time (ms) | % of Category | Efficiency | "
+				"FLOPS/Byte | Type |\n"
+				"|-----------|-------|-----------|---------------|------------|"
+				"------------|------|\n");
+	for (i = 0; i < p->data->row_count && i < TW_FINDINGS_ROWS; i++) {
+		const struct tw_category_row *row = &p->data->rows[i];
+
+		fill(p, "| {name:80}", row);
+		tw_str_add_cstr(p->out, *row->args ? " " : "");
+		tw_findings_args(p->out, row->args, CELL_LENGTH);
+		if (row->distinct)
+			fill(p, " {distinct:50}", row);
+		fill(p,
+		     " | {count} | {time_ms} | {percent_of_category|%} | "
+		     "{efficiency.efficiency_percent|%}",
+		     row);
+		tw_str_add_cstr(p->out, row->is_anomaly ? " (implausible)" : "");
+		fill(p, " | {efficiency.flops_per_byte} | {type} |\n", row);
 	}
-	if (*tw_json_text(get(op, "distinct"))) {
-		tw_str_add_char(out, ' ');
-		tw_md_code(out, tw_json_text(get(op, "distinct")), CELL_LENGTH);
-	}
-	tw_str_add_cstr(out, " | ");
-	add_number(out, op, "count", "");
-	tw_str_add_cstr(out, " | ");
-	add_number(out, op, "time_ms", "");
-	tw_str_add_cstr(out, " | ");
-	add_number(out, op, "percent_of_category", "%");
-	tw_str_add_cstr(out, " | ");
-	add_number(out, efficiency, "efficiency_percent", "%");
-	if (tw_json_true(get(efficiency, "is_anomaly")))
-		tw_str_add_cstr(out, " (implausible)");
-	tw_str_add_cstr(out, " | ");
-	add_number(out, efficiency, "flops_per_byte", "");
-	tw_str_add_cstr(out, " | ");
-	tw_md_text(out, tw_json_text(get(op, "type")));
-	tw_str_add_cstr(out, " |\n");
-}
-
-static void add_table(struct tw_str *out, const struct tw_json_value *metrics)
-{
-	const struct tw_json_value *op = get(metrics, "operations")->first;
-	unsigned rows = 0;
-
-	tw_str_add_cstr(out, "## Operations Breakdown\n"
-			     "| Operation | Count | Time (ms) | % of Category | Efficiency | "
-			     "FLOPS/Byte | Type |\n"
-			     "|-----------|-------|-----------|---------------|------------|"
-			     "------------|------|\n");
-	for (; op && rows < TW_FINDINGS_ROWS; op = op->next, rows++)
-		add_row(out, op);
-	tw_str_add_char(out, '\n');
+	tw_str_add_char(p->out, '\n');
 }
 
 /* Where it is called from: modules, outermost first, else the function of Python. */
-static void add_caller(struct tw_str *out, const struct tw_json_value *item)
+static void add_caller(const struct page *p, const struct tw_category_row *row)
 {
-	const struct tw_json_value *modules = get(item, "module_chain");
-	const struct tw_json_value *module = modules->first;
-	const char *path = tw_json_text(get(item, "launcher_path"));
-	size_t skip = modules->count > PATH_MODULES ? modules->count - PATH_MODULES : 0;
+	size_t count = row->modules.count, i = count > PATH_MODULES ? count - PATH_MODULES : 0;
 
-	if (!module && !*path)
+	if (!count && !row->path)
 		return;
-	tw_str_add_cstr(out, ", called from ");
-	if (!module) {
-		tw_md_code(out, path, ARGS_LENGTH);
-		return;
-	}
-	while (skip--)
-		module = module->next;
-	for (; module; module = module->next) {
-		tw_md_code(out, tw_json_text(module), NAME_LENGTH);
-		if (module->next)
-			tw_str_add_cstr(out, " > ");
+	tw_str_add_cstr(p->out, ", called from ");
+	if (!count)
+		tw_md_code(p->out, row->path, ARGS_LENGTH);
+	for (; i < count; i++) {
+		tw_md_code(p->out, row->modules.at[i], NAME_LENGTH);
+		tw_str_add_cstr(p->out, i + 1 < count ? " > " : "");
 	}
 }
 
-static void add_issue(struct tw_str *out, const struct tw_json_value *item)
+static void add_issue(const struct page *p, const struct tw_category_row *row)
 {
-	const char *issue = tw_json_text(get(item, "issue"));
-	const char *args = tw_json_text(get(item, "args"));
+	const char *issue = row->advice.text[TW_ADVICE_ISSUE];
 
-	bool modelled = get(item, "modelled")->type != TW_JSON_BOOL ||
-			tw_json_true(get(item, "modelled"));
-
-	tw_str_add_cstr(out, "- **Issue:** ");
-	if (!modelled && !tw_json_true(get(item, "too_short")) && !*tw_json_text(get(item, "kind")))
-		tw_str_add_cstr(out, "Unmodelled: no cost model gives its efficiency. ");
-	tw_md_text(out, issue);
-	tw_str_add_cstr(out, ". Calls: ");
-	add_number(out, item, "count", "");
-	if (*args) {
-		tw_str_add_cstr(out, ", of ");
-		add_args(out, args, ARGS_LENGTH);
-	}
-	if (*tw_json_text(get(item, "distinct"))) {
-		tw_str_add_cstr(out, ", ");
-		tw_md_code(out, tw_json_text(get(item, "distinct")), ARGS_LENGTH);
-	}
-	add_caller(out, item);
-	tw_str_add_char(out, '\n');
+	tw_str_add_cstr(p->out, "- **Issue:** ");
+	if (row->is_unmodelled && !row->is_too_short && !row->kind)
+		tw_str_add_cstr(p->out, "Unmodelled: no cost model gives its efficiency. ");
+	tw_md_text(p->out, issue ? issue : "");
+	fill(p, ". Calls: {count}", row);
+	tw_str_add_cstr(p->out, *row->args ? ", of " : "");
+	tw_findings_args(p->out, row->args, ARGS_LENGTH);
+	if (row->distinct)
+		fill(p, ", {distinct:160}", row);
+	add_caller(p, row);
+	tw_str_add_char(p->out, '\n');
 }
 
-static void add_line(struct tw_str *out, const char *label, const struct tw_json_value *text)
+static void add_line(const struct page *p, const char *label, const char *text)
 {
-	tw_str_addf(out, "- **%s:** ", label);
-	tw_md_text(out, *tw_json_text(text) ? tw_json_text(text) : TW_MD_UNKNOWN);
-	tw_str_add_char(out, '\n');
+	tw_str_addf(p->out, "- **%s:** ", label);
+	tw_md_text(p->out, text ? text : TW_MD_UNKNOWN);
+	tw_str_add_char(p->out, '\n');
 }
 
-static void add_bottleneck(struct tw_str *out, const struct tw_json_value *item)
+static void add_bottleneck(const struct page *p, const struct tw_category_row *row)
 {
-	bool memory = !strcmp(tw_json_text(get(item, "bound_type")), "memory");
+	const struct tw_fields *fields = &tw_bottleneck_fields;
+	const char *of_peak = row->bound && *row->bound == 'm' ? "% of peak HBM BW" :
+								 "% of peak MAF";
 
-	tw_str_add_cstr(out, "### ");
-	add_number(out, item, "rank", ". ");
-	if (*tw_json_text(get(item, "title")))
-		tw_md_text(out, tw_json_text(get(item, "title")));
+	if (p->place->begin)
+		p->place->begin(p->place->context, row, p->out);
 	else
-		tw_md_code(out, tw_json_text(get(item, "operation")), NAME_LENGTH);
-	tw_str_add_cstr(out, "\n- **Time:** ");
-	add_number(out, item, "time_ms", " ms");
-	tw_str_add_cstr(out, " (");
-	add_number(out, item, "percent_of_compute", "%");
-	tw_str_add_cstr(out, " of compute)\n- **Efficiency:** ");
-	if (tw_json_true(get(item, "modelled")))
-		add_number(out, item, "efficiency_percent",
-			   memory ? "% of peak HBM BW" : "% of peak MAF");
-	else
-		tw_str_add_cstr(out, TW_MD_UNKNOWN " (unmodelled)");
-	tw_str_add_char(out, '\n');
-	add_issue(out, item);
-	add_line(out, "Algorithmic", get(item, "algorithmic"));
-	add_line(out, "Kernel", get(item, "kernel"));
-	add_line(out, "Priority", get(item, "category_priority"));
-	tw_str_add_char(out, '\n');
+		tw_fields_fill(p->out, "### {rank}. {operation:80}\n", fields, row);
+	tw_fields_fill(p->out,
+		       "- **Time:** {time_ms| ms} ({percent_of_compute|%} of compute)\n"
+		       "- **Efficiency:** {efficiency_percent}",
+		       fields, row);
+	tw_str_addf(p->out, "%s\n", row->is_modelled ? of_peak : " (unmodelled)");
+	add_issue(p, row);
+	add_line(p, "Algorithmic", row->advice.text[TW_ADVICE_ALGORITHMIC]);
+	add_line(p, "Kernel", row->advice.text[TW_ADVICE_KERNEL]);
+	add_line(p, "Priority", row->priority->level);
+	if (p->place->end)
+		p->place->end(p->place->context, row, p->out);
+	tw_str_add_char(p->out, '\n');
 }
 
-static void add_bottlenecks(struct tw_str *out, const struct tw_json_value *metrics)
+static void add_bottlenecks(const struct page *p)
 {
-	const struct tw_json_value *list = get(metrics, "bottlenecks");
-	const struct tw_json_value *item = list->first;
-	unsigned shown = 0;
+	uint32_t i;
 
-	tw_str_add_cstr(out, "## Key Bottlenecks\n\n");
-	if (!item)
-		tw_str_add_cstr(out, "None: no operation has both a large share of the time and a "
-				     "low efficiency.\n\n");
-	for (; item && shown < TW_FINDINGS_BOTTLENECKS; item = item->next, shown++)
-		add_bottleneck(out, item);
+	tw_findings_heading(p->out, p->place, 2, "Key Bottlenecks");
+	tw_str_add_cstr(p->out, p->place->deeper ? "" : "\n");
+	if (!p->data->bottleneck_count)
+		tw_str_add_cstr(p->out,
+				"None: no operation has both a large share of the time and a low "
+				"efficiency.\n\n");
+	for (i = 0; i < p->data->bottleneck_count && i < TW_FINDINGS_BOTTLENECKS; i++)
+		add_bottleneck(p, p->data->bottlenecks[i]);
 }
 
-static void add_patterns(struct tw_str *out, const struct tw_json_value *metrics)
+static void add_pattern(const struct page *p, const struct tw_category_row *row,
+			const struct tw_advice *advice)
 {
-	const struct tw_json_value *item = get(metrics, "patterns")->first;
+	const char *issue = advice->text[TW_ADVICE_ISSUE];
+	const char *text = advice->text[TW_ADVICE_ALGORITHMIC];
 
-	for (; item; item = item->next) {
-		const char *name = tw_json_text(get(item, "operation"));
-		const char *advice = tw_json_text(get(item, "algorithmic"));
-
-		tw_str_add_cstr(out, "- Pattern");
-		if (*name) {
-			tw_str_add_cstr(out, " in ");
-			tw_md_code(out, name, NAME_LENGTH);
-			tw_str_add_cstr(out, " (");
-			add_number(out, item, "time_ms", " ms)");
-		}
-		tw_str_add_cstr(out, ": ");
-		tw_md_text(out, tw_json_text(get(item, "issue")));
-		if (*advice) {
-			tw_str_add_cstr(out, ". ");
-			tw_md_text(out, advice);
-		}
-		tw_str_add_char(out, '\n');
-	}
+	tw_str_add_cstr(p->out, "- Pattern");
+	if (row)
+		fill(p, " in {name:80} ({time_ms| ms})", row);
+	tw_str_add_cstr(p->out, ": ");
+	tw_md_text(p->out, issue ? issue : "");
+	tw_str_add_cstr(p->out, text ? ". " : "");
+	tw_md_text(p->out, text ? text : "");
+	tw_str_add_char(p->out, '\n');
 }
 
-/* Of the operations in the table. */
-static void add_warnings(struct tw_str *out, const struct tw_json_value *metrics)
+static void add_patterns(const struct page *p)
 {
-	const struct tw_json_value *op = get(metrics, "operations")->first;
-	unsigned rows = 0;
+	const struct tw_category_data *data = p->data;
+	uint32_t i;
 
-	for (; op && rows < TW_FINDINGS_ROWS; op = op->next, rows++) {
-		const struct tw_json_value *efficiency = get(op, "efficiency");
-
-		if (!*tw_json_text(get(efficiency, "warning")))
-			continue;
-		tw_str_add_cstr(out, "- Warning for ");
-		tw_md_code(out, tw_json_text(get(op, "name")), NAME_LENGTH);
-		tw_str_add_cstr(out, " (");
-		add_number(out, op, "time_ms", " ms): ");
-		tw_md_text(out, tw_json_text(get(efficiency, "warning")));
-		tw_str_add_char(out, '\n');
-	}
+	if (data->advice.patterns)
+		add_pattern(p, NULL, &data->advice);
+	for (i = 0; i < data->row_count; i++)
+		if (data->rows[i].advice.patterns && !data->rows[i].is_bottleneck)
+			add_pattern(p, &data->rows[i], &data->rows[i].advice);
 }
 
-/* What is in the metrics only: beyond the length of the table and of the list. */
-static void add_rest(struct tw_str *out, const struct tw_json_value *metrics)
+/* Of the operations in the table; and what is in the metrics only. */
+static void add_rest(const struct page *p)
 {
-	const struct tw_json_value *left = get(metrics, "left_out");
+	const struct tw_left_out left = tw_category_left_out(p->data);
+	uint32_t i;
 
-	if (tw_json_number(get(left, "operations")) > 0) {
-		tw_str_add_cstr(out, "- Operations not in the table: ");
-		add_number(out, left, "operations", " (");
-		add_number(out, left, "operations_time_ms", " ms, ");
-		add_number(out, left, "operations_percent_of_category", "% of the category)\n");
-	}
-	if (tw_json_number(get(left, "bottlenecks")) > 0) {
-		tw_str_add_cstr(out, "- Bottlenecks not listed: ");
-		add_number(out, left, "bottlenecks", "\n");
-	}
+	for (i = 0; i < p->data->row_count && i < TW_FINDINGS_ROWS; i++)
+		if (p->data->rows[i].warning)
+			fill(p, "- Warning for {name:80} ({time_ms| ms}): {efficiency.warning}\n",
+			     &p->data->rows[i]);
+	if (left.operations)
+		tw_fields_fill(p->out,
+			       "- Operations not in the table: {operations} "
+			       "({operations_time_ms| ms}, {operations_percent_of_category|%} of "
+			       "the category)\n",
+			       &tw_left_out_fields, &left);
+	if (left.bottlenecks)
+		tw_fields_fill(p->out, "- Bottlenecks not listed: {bottlenecks}\n",
+			       &tw_left_out_fields, &left);
 }
 
-static void add_notes(struct tw_str *out, const struct tw_category_family *family,
-		      const struct tw_json_value *metrics)
+static void add_notes(const struct page *p)
 {
-	const struct tw_json_value *specific = get(metrics, "category_specific");
 	size_t i;
 
-	tw_str_add_cstr(out, "## Additional Notes\n");
+	tw_findings_heading(p->out, p->place, 2, "Additional Notes");
 	for (i = 0; i < sizeof(notes) / sizeof(*notes); i++) {
 		const struct note *note = &notes[i];
 
-		if (note->family && strcmp(note->family, family->family) != 0)
+		if (note->family && strcmp(note->family, p->data->family->family) != 0)
 			continue;
-		tw_str_addf(out, "- %s: ", note->text);
-		add_number(out, specific, note->key, note->unit);
-		tw_str_add_char(out, '\n');
+		tw_str_addf(p->out, "- %s: ", note->text);
+		tw_category_figure(p->out, p->data, note->key);
+		tw_str_addf(p->out, "%s\n", note->unit);
 	}
-	add_patterns(out, metrics);
-	add_warnings(out, metrics);
-	add_rest(out, metrics);
+	add_patterns(p);
+	add_rest(p);
 }
 
-void tw_category_findings(struct tw_str *out, const struct tw_category_family *family,
-			  const struct tw_json_value *metrics)
+static void add_all(const struct page *p)
 {
-	const char *status = tw_json_text(get(metrics, "status"));
-
-	tw_str_add_cstr(out, "# ");
-	add_title(out, family, metrics);
-	tw_str_add_cstr(out, " Analysis Summary\n\n");
-	if (!strcmp(status, "NO_DATA")) {
-		tw_str_add_cstr(out, "No ");
-		add_title(out, family, metrics);
-		tw_str_add_cstr(out, " operations found in trace\n");
-	} else if (!strcmp(status, "ERROR")) {
-		tw_str_add_cstr(out, "**Status**: ERROR\n\n");
-		tw_md_text(out, tw_json_text(get(metrics, "error")));
-		tw_str_add_char(out, '\n');
+	if (!p->place->deeper)
+		tw_str_addf(p->out, "# %s Analysis Summary\n\n", p->title);
+	if (!strcmp(p->data->status, "NO_DATA")) {
+		tw_str_addf(p->out, "No %s operations found in trace\n", p->title);
+	} else if (p->data->error) {
+		tw_fields_fill(p->out, "**Status**: ERROR\n\n{error}\n", &tw_category_data_fields,
+			       p->data);
 	} else {
-		add_overview(out, family, metrics);
-		add_table(out, metrics);
-		add_bottlenecks(out, metrics);
-		add_notes(out, family, metrics);
+		add_overview(p);
+		add_table(p);
+		add_bottlenecks(p);
+		add_notes(p);
 	}
+}
+
+void tw_category_findings(struct tw_str *out, const struct tw_category_data *data,
+			  const struct tw_findings_place *place)
+{
+	struct page p = { out, data, place, data->family->title };
+	struct tw_str title;
+
+	tw_str_init(&title, out->allocator);
+	if (!p.title) {
+		tw_md_text(&title, data->title);
+		p.title = title.ptr ? title.ptr : "";
+	}
+	add_all(&p);
+	out->failed |= title.failed;
+	tw_str_release(&title);
 }

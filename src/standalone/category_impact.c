@@ -15,31 +15,65 @@
 #include <math.h>
 #include <string.h>
 
-struct estimate {
-	const struct tw_category_row *row;
-	bool guessed, bounded;
-	/* Hundredths of a per cent, so that sums are those of what is written. */
-	int64_t low, middle, high;
-	const char *bucket;
-	const struct estimate *next; /* of its group */
-};
+/* ---- members */
 
-struct group {
-	const struct estimate *first; /* what its members have in common */
-	struct estimate *last;	      /* its members are a list */
-	int64_t low, middle, high, percent_of_total;
-	uint32_t members;
+#define F(kind, member, key, ...) TW_FIELD(struct tw_estimate, kind, member, key, __VA_ARGS__)
+static const struct tw_member estimate_fields[] = {
+	F(PLAIN, operation, "operation"),
+	F(REAL, uid, "uid"),
+	F(PLAIN, category, "category"),
+	F(PLAIN, type, "type"),
+	F(PLAIN, method, "estimate_method"),
+	F(NS, middle, "impact_score", 2),
+	F(NS, low, "impact_score_low", 2),
+	F(NS, high, "impact_score_high", 2),
+	F(REAL, efficiency_percent, "efficiency_pct", 2),
+	F(PLAIN, bound, "bound_type"),
+	F(PLAIN, library, "library"),
+	F(REAL, time_ms, "time_ms", 3),
+	F(REAL, exposed_ms, "exposed_time_ms", 3),
+	F(BOOL, bounded, "bounded_by_exposed_time"),
+	F(REAL, percent_of_total, "percent_of_total", 2, .if_known = true),
+};
+#undef F
+const struct tw_fields tw_estimate_fields = TW_FIELDS(struct tw_estimate, estimate_fields);
+
+#define F(kind, member, key, ...) TW_FIELD(struct tw_estimates, kind, member, key, __VA_ARGS__)
+static const struct tw_member group_fields[] = {
+	F(PLAIN, bound, "bound_type"),
+	F(PLAIN, library, "library"),
+	F(PLAIN, bucket, "eff_bucket"),
+	F(PLAIN, method, "estimate_method"),
+	F(NS, middle, "impact_score", 2),
+	F(NS, low, "impact_score_low", 2),
+	F(NS, high, "impact_score_high", 2),
+	F(NS, percent_of_total, "percent_of_total", 2, .if_known = true),
+	F(COUNT, count, "member_count"),
+	F(LIST, members, "members", .of = &tw_estimate_fields),
+};
+#undef F
+const struct tw_fields tw_estimates_fields = TW_FIELDS(struct tw_estimates, group_fields);
+
+/* An estimate while it is sorted. */
+struct item {
+	struct tw_estimate estimate;
+	const struct tw_category_row *row;
+	const char *bucket;
+	bool guessed;
+	uint32_t group;
 };
 
 struct estimates {
-	struct estimate *items;
+	struct item *items;
 	uint32_t *order; /* most first */
-	struct group *groups;
+	struct tw_estimates *groups;
 	uint32_t *group_order;
 	uint32_t *group_of_key; /* by text of a key: which of the groups, from 1 on */
 	struct tw_pool keys;
 	uint32_t count, group_count;
 };
+
+/* ---- scores */
 
 static int64_t hundredths(double percent)
 {
@@ -47,19 +81,14 @@ static int64_t hundredths(double percent)
 	return llround(fmin(percent, 1e12) * 100);
 }
 
-/* As it stands in the metrics, so that a reader who computes from them gets the same. */
-static double as_written(double value, double steps)
-{
-	return round(value * steps) / steps;
-}
-
 /* The three scores from the greatest gain, in per cent of the whole, and what bounds it. */
-static void score(struct estimate *e, double percent_of_total, double efficiency_percent,
+static void score(struct item *item, double percent_of_total, double efficiency_percent,
 		  double bound_percent)
 {
+	struct tw_estimate *e = &item->estimate;
 	double high, middle, low;
 
-	if (e->guessed) {
+	if (item->guessed) {
 		high = TW_LIMIT_GAIN_GUESS_HIGH_FRAC * percent_of_total;
 		middle = TW_LIMIT_GAIN_GUESS_MIDDLE_FRAC * percent_of_total;
 		low = TW_LIMIT_GAIN_GUESS_LOW_FRAC * percent_of_total;
@@ -82,73 +111,104 @@ static double least_ms(const struct tw_category_row *row, const struct tw_catego
 }
 
 /* Whether there is anything to tell. */
-static bool estimate(struct estimate *e, const struct tw_category_row *row,
+static bool estimate(struct item *item, const struct tw_category_row *row,
 		     const struct tw_category_data *data)
 {
-	double time_ms = as_written(row->time_us / 1e3, 1e3);
-	double exposed_ms = as_written(row->exposed_us / 1e3, 1e3);
+	double time_ms = tw_as_written(row->time_us / 1e3, 3);
+	double exposed_ms = tw_as_written(row->exposed_us / 1e3, 3);
 	double total_ms = data->total_ms, percent = 100 * time_ms / total_ms;
 	double most_ms = fmin(exposed_ms, fmax(0, time_ms - least_ms(row, data)));
+	double share = row->facts.value[TW_FACT_percent_of_total];
 	struct tw_facts facts = row->facts;
 
 	if (row->is_anomaly || row->is_host_copy || !(time_ms > 0) || !(total_ms > 0))
 		return false;
-	*e = (struct estimate){ .row = row, .guessed = isnan(row->efficiency_percent) };
-	e->bucket = tw_level_of("eff_bucket", &row->facts)->level;
-	if (e->guessed)
-		percent = as_written(row->facts.value[TW_FACT_percent_of_total], 1e2);
-	score(e, percent, as_written(row->efficiency_percent, 1e2), 100 * most_ms / total_ms);
-	facts.value[TW_FACT_impact_percent] = (double)e->high / 100;
+	*item = (struct item){ .row = row, .guessed = isnan(row->efficiency_percent) };
+	item->bucket = tw_level_of("eff_bucket", &row->facts)->level;
+	item->estimate = (struct tw_estimate){
+		.operation = row->name,
+		.uid = row->uid,
+		.category = data->name,
+		.type = item->guessed ? "unmodeled_significant" : "kernel_tuning",
+		.method = item->guessed ? "heuristic" : "quantified",
+		.bound = row->bound,
+		.library = row->library,
+		.efficiency_percent = row->efficiency_percent,
+		.time_ms = row->time_us / 1e3,
+		.exposed_ms = row->exposed_us / 1e3,
+		.percent_of_total = item->guessed ? share : (double)NAN,
+	};
+	score(item, item->guessed ? tw_as_written(share, 2) : percent,
+	      tw_as_written(row->efficiency_percent, 2), 100 * most_ms / total_ms);
+	facts.value[TW_FACT_impact_percent] = (double)item->estimate.high / 100;
 	return tw_level_is_yes("impact_told", &facts);
 }
 
+/* ---- groups */
+
 /* What members of a group have in common. */
-static void add_key(struct tw_str *key, const struct estimate *e)
+static void add_key(struct tw_str *key, const struct item *item)
 {
+	const struct tw_estimate *e = &item->estimate;
+
 	tw_str_clear(key);
-	if (e->guessed)
-		tw_str_addf(key, "%s", e->row->name);
+	if (item->guessed)
+		tw_str_addf(key, "%s", e->operation);
 	else
-		tw_str_addf(key, "\n%s\n%s\n%s", e->row->bound ? e->row->bound : "",
-			    e->row->library ? e->row->library : "", e->bucket);
+		tw_str_addf(key, "\n%s\n%s\n%s", e->bound ? e->bound : "",
+			    e->library ? e->library : "", item->bucket);
+}
+
+static struct tw_estimates group_of(const struct item *item)
+{
+	const struct tw_estimate *e = &item->estimate;
+
+	return (struct tw_estimates){
+		.bound = item->guessed ? "unmodeled" :
+			 e->bound      ? e->bound :
+					 "unknown",
+		.library = e->library ? e->library : "Unknown",
+		.bucket = item->bucket,
+		.method = e->method,
+		.percent_of_total = item->guessed ? 0 : TRAWL_TIME_NONE,
+	};
 }
 
 static void add_to_group(struct estimates *all, uint32_t number, struct tw_str *key)
 {
-	struct estimate *e = &all->items[number];
-	struct group *group;
+	struct item *item = &all->items[number];
+	struct tw_estimates *group;
 	uint32_t id;
 
-	add_key(key, e);
+	add_key(key, item);
 	id = key->failed ? 0 : tw_pool_intern(&all->keys, key->ptr, key->len);
 	if (!id)
 		return;
 	if (!all->group_of_key[id]) {
-		all->groups[all->group_count] = (struct group){ .first = e };
+		all->groups[all->group_count] = group_of(item);
 		all->group_order[all->group_count] = all->group_count;
 		all->group_of_key[id] = ++all->group_count;
 	}
-	group = &all->groups[all->group_of_key[id] - 1];
-	if (group->last)
-		group->last->next = e;
-	group->last = e;
-	group->low += e->low;
-	group->middle += e->middle;
-	group->high += e->high;
-	group->percent_of_total += hundredths(e->row->facts.value[TW_FACT_percent_of_total]);
-	group->members++;
+	item->group = all->group_of_key[id] - 1;
+	group = &all->groups[item->group];
+	group->low += item->estimate.low;
+	group->middle += item->estimate.middle;
+	group->high += item->estimate.high;
+	if (item->guessed)
+		group->percent_of_total += hundredths(item->estimate.percent_of_total);
+	group->count++;
 }
 
 static uint64_t estimate_key(const void *context, uint32_t number)
 {
-	const struct estimate *items = context;
+	const struct item *items = context;
 
-	return UINT64_MAX - (uint64_t)items[number].middle;
+	return UINT64_MAX - (uint64_t)items[number].estimate.middle;
 }
 
 static uint64_t group_key(const void *context, uint32_t number)
 {
-	const struct group *groups = context;
+	const struct tw_estimates *groups = context;
 
 	return UINT64_MAX - (uint64_t)groups[number].middle;
 }
@@ -172,20 +232,19 @@ static int find_groups(struct estimates *all, const struct trawl_allocator *allo
 	return tw_sort(all->group_order, all->group_count, group_key, all->groups, allocator);
 }
 
-static int collect(struct estimates *all, const struct tw_category_data *data)
+static int collect(struct estimates *all, const struct tw_category_data *data,
+		   struct tw_arena *arena)
 {
-	struct tw_arena *arena = &data->prepared->arena;
 	size_t rows = data->row_count + (size_t)1;
 	uint32_t i;
 
 	*all = (struct estimates){ .items = tw_arena_alloc(arena, rows * sizeof(*all->items)),
 				   .order = tw_arena_alloc(arena, rows * sizeof(uint32_t)),
-				   .group_of_key = tw_arena_alloc(arena, rows * sizeof(uint32_t)),
+				   .group_of_key = tw_arena_array(arena, rows, sizeof(uint32_t)),
 				   .groups = tw_arena_alloc(arena, rows * sizeof(*all->groups)),
 				   .group_order = tw_arena_alloc(arena, rows * sizeof(uint32_t)) };
-	if (!all->items || !all->order || !all->group_of_key || !all->groups || !all->group_order)
+	if (arena->failed)
 		return -1;
-	memset(all->group_of_key, 0, rows * sizeof(uint32_t));
 	for (i = 0; i < data->row_count; i++) {
 		if (!estimate(&all->items[all->count], &data->rows[i], data))
 			continue;
@@ -197,74 +256,7 @@ static int collect(struct estimates *all, const struct tw_category_data *data)
 	return find_groups(all, data->prepared->allocator);
 }
 
-static void write_scores(struct tw_json *json, int64_t low, int64_t middle, int64_t high)
-{
-	tw_json_key(json, "impact_score");
-	tw_json_decimal(json, middle, 2);
-	tw_json_key(json, "impact_score_low");
-	tw_json_decimal(json, low, 2);
-	tw_json_key(json, "impact_score_high");
-	tw_json_decimal(json, high, 2);
-}
-
-static void write_estimate(struct tw_json *json, const struct tw_category_data *data,
-			   const struct estimate *e)
-{
-	const struct tw_category_row *row = e->row;
-
-	tw_json_object(json, TW_JSON_LINES);
-	tw_field_text(json, "operation", row->name);
-	tw_json_key(json, "uid");
-	tw_category_uid(json, row);
-	tw_field_text(json, "category", data->name);
-	tw_field_text(json, "type", e->guessed ? "unmodeled_significant" : "kernel_tuning");
-	tw_field_text(json, "estimate_method", e->guessed ? "heuristic" : "quantified");
-	write_scores(json, e->low, e->middle, e->high);
-	tw_field_real(json, "efficiency_pct", row->efficiency_percent, 2);
-	tw_field_text(json, "bound_type", row->bound);
-	tw_field_text(json, "library", row->library);
-	tw_field_real(json, "time_ms", row->time_us / 1e3, 3);
-	tw_field_real(json, "exposed_time_ms", row->exposed_us / 1e3, 3);
-	tw_field_bool(json, "bounded_by_exposed_time", e->bounded);
-	if (e->guessed) {
-		tw_field_real(json, "percent_of_total", row->facts.value[TW_FACT_percent_of_total],
-			      2);
-	}
-	tw_json_end(json);
-}
-
-static void write_group(struct tw_json *json, const struct tw_category_data *data,
-			const struct estimates *all, uint32_t number, unsigned rank)
-{
-	const struct group *group = &all->groups[number];
-	const struct tw_category_row *row = group->first->row;
-	bool guessed = group->first->guessed;
-	const struct estimate *e;
-
-	tw_json_object(json, TW_JSON_LINES);
-	tw_field_text(json, "bound_type",
-		      guessed	 ? "unmodeled" :
-		      row->bound ? row->bound :
-				   "unknown");
-	tw_field_text(json, "library", row->library ? row->library : "Unknown");
-	tw_field_text(json, "eff_bucket", group->first->bucket);
-	tw_field_text(json, "estimate_method", guessed ? "heuristic" : "quantified");
-	write_scores(json, group->low, group->middle, group->high);
-	if (guessed) {
-		tw_json_key(json, "percent_of_total");
-		tw_json_decimal(json, group->percent_of_total, 2);
-	}
-	tw_field_count(json, "member_count", group->members);
-	tw_json_key(json, "members");
-	tw_json_array(json, TW_JSON_LINES);
-	for (e = group->first; e; e = e->next)
-		write_estimate(json, data, e);
-	tw_json_end(json);
-	tw_field_count(json, "rank", rank);
-	tw_json_end(json);
-}
-
-static bool is_told(const struct group *group)
+static bool is_told(const struct tw_estimates *group)
 {
 	struct tw_facts facts;
 
@@ -273,25 +265,41 @@ static bool is_told(const struct group *group)
 	return tw_level_is_yes("finding_told", &facts);
 }
 
-int tw_category_impact(struct tw_json *json, const struct tw_category_data *data,
-		       struct trawl_error *err)
+/* The estimates in order, and the groups that are told, with their members in that order. */
+static void keep(struct tw_category_data *data, struct estimates *all)
 {
-	struct estimates all;
-	unsigned rank = 0;
+	struct tw_arena *arena = &data->prepared->arena;
 	uint32_t i;
 
-	if (collect(&all, data))
-		return tw_no_memory(err);
-	tw_json_key(json, "impact_estimates");
-	tw_json_array(json, TW_JSON_LINES);
-	for (i = 0; i < all.count; i++)
-		write_estimate(json, data, &all.items[all.order[i]]);
-	tw_json_end(json);
-	tw_json_key(json, "category_findings");
-	tw_json_array(json, TW_JSON_LINES);
-	for (i = 0; i < all.group_count; i++)
-		if (is_told(&all.groups[all.group_order[i]]))
-			write_group(json, data, &all, all.group_order[i], ++rank);
-	tw_json_end(json);
-	return 0;
+	data->estimates.at = tw_arena_array(arena, all->count + 1, sizeof(*data->estimates.at));
+	data->groups.at = tw_arena_array(arena, all->group_count + 1, sizeof(*data->groups.at));
+	for (i = 0; i < all->group_count; i++)
+		all->groups[i].members.at =
+			tw_arena_array(arena, all->groups[i].count, sizeof(struct tw_estimate));
+	if (arena->failed)
+		return;
+	for (i = 0; i < all->count; i++) {
+		const struct item *item = &all->items[all->order[i]];
+		struct tw_estimates *group = &all->groups[item->group];
+
+		data->estimates.at[data->estimates.count++] = item->estimate;
+		group->members.at[group->members.count++] = item->estimate;
+	}
+	for (i = 0; i < all->group_count; i++)
+		if (is_told(&all->groups[all->group_order[i]]))
+			data->groups.at[data->groups.count++] = all->groups[all->group_order[i]];
+}
+
+int tw_category_estimate(struct tw_category_data *data)
+{
+	struct estimates all;
+	struct tw_arena own;
+	int status;
+
+	tw_arena_init(&own, data->prepared->allocator);
+	status = collect(&all, data, &own);
+	if (!status)
+		keep(data, &all);
+	tw_arena_release(&own);
+	return status || data->prepared->arena.failed ? TRAWL_ENOMEM : 0;
 }

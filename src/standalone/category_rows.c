@@ -5,6 +5,7 @@
 #include "standalone/literal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static const struct text_column {
 	bool needed;
 } text_columns[] = {
 	{ "name", offsetof(struct tw_category_row, name), true },
-	{ "ex_UID", offsetof(struct tw_category_row, uid), false },
+	{ "ex_UID", offsetof(struct tw_category_row, uid_text), false },
 	{ "Input Dims", offsetof(struct tw_category_row, dims_text), false },
 	{ "Input type", offsetof(struct tw_category_row, types_text), false },
 	{ "perf_params", offsetof(struct tw_category_row, params_text), false },
@@ -71,7 +72,8 @@ struct source {
 	const char *file; /* its name, for messages */
 	size_t number_column[NUMBER_COLUMNS], text_column[TEXT_COLUMNS];
 	size_t bound_column, model_column;
-	const struct tw_json_value *tree, *manifest;
+	const struct tw_prepared_category *category; /* its trees */
+	const struct tw_manifest *manifest;	     /* NULL: none */
 };
 
 static int find_columns(struct source *source, struct trawl_error *err)
@@ -130,6 +132,20 @@ static int read_numbers(struct tw_category_row *row, const struct source *source
 	return 0;
 }
 
+/* The number by which the tree and the reports know it, and the tree. */
+static void find_number(struct tw_category_row *row, const struct tw_prepared_category *category)
+{
+	size_t digits = strspn(row->uid_text, "0123456789"), i;
+
+	row->uid = NAN;
+	if (!digits || row->uid_text[digits] || digits > 15)
+		return;
+	row->uid = strtod(row->uid_text, NULL);
+	for (i = 0; i < category->trees.count; i++)
+		if ((double)category->trees.at[i].uid == row->uid)
+			row->tree = &category->trees.at[i];
+}
+
 static int read_texts(struct tw_category_row *row, const struct source *source, size_t line,
 		      struct trawl_error *err)
 {
@@ -149,7 +165,7 @@ static int read_texts(struct tw_category_row *row, const struct source *source, 
 		row->bound = "memory";
 	text = tw_ops_text(source->prepared, ops, line, source->model_column);
 	row->has_model = text && !strcmp(text, "True");
-	row->tree = tw_json_get(source->tree, row->uid);
+	find_number(row, source->category);
 	return 0;
 }
 
@@ -164,17 +180,15 @@ int tw_category_open(struct tw_category_row *row, struct tw_arena *arena)
 
 /* Whether the manifest has it among the operations with the most time. */
 static bool is_top(const struct tw_category_row *row, const char *category,
-		   const struct tw_json_value *manifest)
+		   const struct tw_manifest *manifest)
 {
-	const struct tw_json_value *top = tw_json_get(manifest, "top_operations")->first;
+	size_t i;
 
-	for (; top; top = top->next) {
-		const struct tw_json_value *uid = tw_json_get(top, "uid");
+	for (i = 0; manifest && i < manifest->top.count; i++) {
+		const struct tw_top_operation *top = &manifest->top.at[i];
 
-		if (strcmp(tw_json_text(tw_json_get(top, "name")), row->name) ||
-		    strcmp(tw_json_text(tw_json_get(top, "category")), category))
-			continue;
-		if (uid->type == TW_JSON_NUMBER && !strcmp(uid->text, row->uid))
+		if ((double)top->uid == row->uid && !strcmp(top->name, row->name) &&
+		    !strcmp(top->category, category))
 			return true;
 	}
 	return false;
@@ -182,12 +196,16 @@ static bool is_top(const struct tw_category_row *row, const char *category,
 
 double tw_category_peak(const struct tw_category_data *data, const char *compute_spec)
 {
-	const struct tw_json_value *peaks = tw_json_get(data->metadata, "max_achievable_tflops");
-	double peak = tw_json_number(tw_json_get(peaks, compute_spec));
+	const struct tw_hardware *h = &data->hardware;
+	size_t i;
 
 	/* As the agent does for operations without a type. */
-	return isnan(peak) && !*compute_spec ? tw_json_number(tw_json_get(peaks, "matrix_bf16")) :
-					       peak;
+	if (!*compute_spec)
+		compute_spec = "matrix_bf16";
+	for (i = 0; i < h->tflops.count; i++)
+		if (!strcmp(h->tflops.at[i].name, compute_spec))
+			return h->tflops.at[i].value;
+	return NAN;
 }
 
 /*
@@ -200,12 +218,17 @@ static void derive_efficiency(struct tw_category_row *row, const struct tw_categ
 
 	row->peak_tflops = tw_category_peak(data, row->compute_spec);
 	compute = *row->compute_spec ? 100 * row->tflops / row->peak_tflops : NAN;
-	memory = 100 * row->tb_s / data->peak_tb_s;
+	memory = 100 * row->tb_s / data->hardware.hbm_tb_s;
 	if (!row->bound && (compute >= memory || memory > compute))
 		row->bound = compute >= memory ? "compute" : "memory";
 	row->efficiency_percent = row->roofline_percent;
 	if (isnan(row->efficiency_percent) && row->bound)
 		row->efficiency_percent = *row->bound == 'c' ? compute : memory;
+}
+
+static double percent_of(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : (double)NAN;
 }
 
 static void derive_facts(struct tw_category_row *row, const struct tw_category_data *data)
@@ -218,17 +241,14 @@ static void derive_facts(struct tw_category_row *row, const struct tw_category_d
 	value[TW_FACT_count] = row->count;
 	value[TW_FACT_mean_us] = row->mean_us;
 	value[TW_FACT_cov] = row->mean_us > 0 ? row->std_us / row->mean_us : NAN;
-	value[TW_FACT_percent_of_category] = data->time_ms > 0 ? row->time_us / 10 / data->time_ms :
-								 NAN;
-	value[TW_FACT_percent_of_compute] =
-		data->compute_ms > 0 ? row->time_us / 10 / data->compute_ms : NAN;
-	value[TW_FACT_percent_of_total] = data->total_ms > 0 ? row->time_us / 10 / data->total_ms :
-							       NAN;
+	value[TW_FACT_percent_of_category] = percent_of(row->time_us / 1e3, data->time_ms);
+	value[TW_FACT_percent_of_compute] = percent_of(row->time_us / 1e3, data->compute_ms);
+	value[TW_FACT_percent_of_total] = percent_of(row->time_us / 1e3, data->total_ms);
 	value[TW_FACT_flops_per_byte] = row->flops_per_byte;
 	value[TW_FACT_tflops_achieved] = row->tflops;
 	value[TW_FACT_tb_s_achieved] = row->tb_s;
 	value[TW_FACT_peak_tflops] = row->peak_tflops;
-	value[TW_FACT_peak_tb_s] = data->peak_tb_s;
+	value[TW_FACT_peak_tb_s] = data->hardware.hbm_tb_s;
 	value[TW_FACT_in_top_operations] = row->in_top_operations;
 	value[TW_FACT_efficiency_percent] = row->efficiency_percent;
 }
@@ -240,7 +260,8 @@ static void judge_efficiency(struct tw_category_row *row)
 
 	row->is_host_copy = tw_level_is_yes("host_bound", &row->facts);
 	row->is_too_short = tw_level_is_yes("too_short", &row->facts);
-	row->is_visible = !(value[TW_FACT_not_visible] > 0);
+	if (value[TW_FACT_not_visible] > 0)
+		row->kind = "not_visible";
 	value[TW_FACT_host_copy] = row->is_host_copy;
 	value[TW_FACT_too_short] = row->is_too_short;
 	if (row->bound)
@@ -287,7 +308,7 @@ static int sort_lines(uint32_t *lines, const struct source *source,
 static int read_row(struct tw_category_row *row, const struct tw_category_data *data,
 		    const struct source *source, size_t line, struct trawl_error *err)
 {
-	*row = (struct tw_category_row){ 0 };
+	*row = (struct tw_category_row){ .cov = NAN, .high_variance = NAN };
 	if (read_numbers(row, source, line, err))
 		return err->status;
 	if (read_texts(row, source, line, err))
@@ -379,7 +400,7 @@ static int compare_looks(const void *a, const void *b)
 }
 
 /* Of rows that look alike: by what they differ. */
-static void tell_apart(struct tw_category_row *const *rows, size_t count)
+static void tell_apart(struct tw_category_row *const *rows, size_t count, struct tw_arena *arena)
 {
 	bool strides = false, threads = false;
 	size_t i;
@@ -388,8 +409,15 @@ static void tell_apart(struct tw_category_row *const *rows, size_t count)
 		strides |= strcmp(rows[i]->strides, rows[0]->strides) != 0;
 		threads |= strcmp(rows[i]->thread, rows[0]->thread) != 0;
 	}
-	for (i = 0; i < count && (strides || threads); i++)
-		rows[i]->distinct = strides ? rows[i]->strides : rows[i]->thread;
+	for (i = 0; i < count && (strides || threads); i++) {
+		const char *text = strides ? rows[i]->strides : rows[i]->thread;
+		size_t room = strlen(text) + sizeof("strides ");
+		char *distinct = tw_arena_alloc(arena, room);
+
+		if (distinct)
+			snprintf(distinct, room, "%s %s", strides ? "strides" : "thread", text);
+		rows[i]->distinct = distinct;
+	}
 }
 
 /* Rows that look alike are told apart by strides, else by the thread that launched them. */
@@ -407,10 +435,10 @@ static int find_distinct(struct tw_category_data *data, struct trawl_error *err)
 	for (first = 0; first < data->row_count; first = i) {
 		for (i = first + 1; i < data->row_count && !compare_looks(&rows[first], &rows[i]);)
 			i++;
-		tell_apart(rows + first, i - first);
+		tell_apart(rows + first, i - first, &data->prepared->arena);
 	}
 	tw_free(a, rows, data->row_count * sizeof(*rows));
-	return 0;
+	return data->prepared->arena.failed ? tw_no_memory(err) : 0;
 }
 
 static int derive_row(struct tw_category_row *row, const struct tw_category_data *data)
@@ -427,9 +455,9 @@ static int derive_row(struct tw_category_row *row, const struct tw_category_data
 		row->args = tw_category_args(&data->prepared->arena, row);
 		row->has_mask = has_mask(row);
 		tw_category_traits(row);
-		tw_category_tree_facts(row);
 		judge_efficiency(row);
-		status = row->args ? 0 : TRAWL_ENOMEM;
+		status = row->args ? tw_category_callers(row, &data->prepared->arena) :
+				     TRAWL_ENOMEM;
 	}
 	row->dims = row->types = row->params = row->kernels = NULL;
 	tw_arena_release(&literals);
@@ -447,13 +475,15 @@ static int derive(struct tw_category_data *data, struct trawl_error *err)
 
 		if (derive_row(row, data))
 			return tw_no_memory(err);
-		hidden_us += row->is_visible ? 0 : row->time_us;
+		hidden_us += row->kind ? row->time_us : 0;
 		if (isnan(row->efficiency_percent) || row->is_anomaly)
 			continue;
 		weighted += row->efficiency_percent * row->time_us;
 		known_us += row->time_us;
 	}
 	data->average_efficiency_percent = known_us > 0 ? weighted / known_us : NAN;
+	data->percent_of_total = percent_of(data->time_ms, data->total_ms);
+	data->percent_of_compute = percent_of(data->time_ms, data->compute_ms);
 	find_uneven(data);
 	if (find_distinct(data, err))
 		return TRAWL_ENOMEM;
@@ -468,73 +498,56 @@ static int derive(struct tw_category_data *data, struct trawl_error *err)
 	return 0;
 }
 
-/* Or unknown. */
-static bool is_number(const struct tw_json_value *value)
-{
-	return value->type == TW_JSON_NUMBER || tw_json_is_null(value);
-}
-
-static bool are_numbers(const struct tw_json_value *object)
-{
-	const struct tw_json_value *item = object->first;
-
-	if (object->type != TW_JSON_OBJECT && !tw_json_is_null(object))
-		return false;
-	while (item && is_number(item))
-		item = item->next;
-	return !item;
-}
-
 /* What the whole trace is, and what its GPU can do. */
-static int read_metadata(struct tw_category_data *data, struct trawl_error *err)
+static int read_whole(struct tw_category_data *data, const struct tw_manifest *manifest,
+		      struct trawl_error *err)
 {
-	struct tw_prepared *prepared = data->prepared;
-	const char *name = tw_prepared_name(prepared, data->name, "_metadata.json");
-	const struct tw_json_value *use;
+	struct tw_manifest own;
+	const char *title = NULL;
+	int status;
 
-	if (!name)
-		return tw_no_memory(err);
-	data->metadata = tw_prepared_json(prepared, TW_METADATA, name, err);
-	if (!data->metadata)
-		return err->status;
-	use = tw_json_get(data->metadata, "gpu_utilization");
-	if (!are_numbers(use) ||
-	    !are_numbers(tw_json_get(data->metadata, "max_achievable_tflops")) ||
-	    !is_number(tw_json_get(data->metadata, "peak_hbm_bw_tbs")))
-		return trawl_error_set(err, TRAWL_EFORMAT,
-				       TW_METADATA "/%s: no number where one belongs", name);
-	data->total_ms = tw_json_number(tw_json_get(use, "total_time_ms"));
-	data->compute_ms = tw_json_number(tw_json_get(use, "computation_time_ms"));
-	if (isnan(data->compute_ms))
-		data->compute_ms = data->total_ms / 100 *
-				   tw_json_number(tw_json_get(use, "computation_time_percent"));
-	data->peak_tb_s = tw_json_number(tw_json_get(data->metadata, "peak_hbm_bw_tbs"));
-	if (tw_json_get(data->metadata, "platform")->type == TW_JSON_STRING)
-		data->platform = tw_json_text(tw_json_get(data->metadata, "platform"));
-	if (*tw_json_text(tw_json_get(data->metadata, "category")))
-		data->display_name = tw_json_text(tw_json_get(data->metadata, "category"));
+	if (!data->prepared->manifest) {
+		status = tw_metadata_read(data->prepared, data->name, &own, &title, err);
+		if (status)
+			return status == TRAWL_ENODATA ?
+				       trawl_error_set(err, TRAWL_EIO, "cannot open %s/%s%s",
+						       TW_METADATA, data->name, "_metadata.json") :
+				       status;
+		data->title = *title ? title : data->title;
+		manifest = &own;
+	}
+	data->hardware = manifest->hardware;
+	data->total_ms = tw_use_ms(&manifest->use, TW_USE_TOTAL);
+	data->compute_ms = tw_use_ms(&manifest->use, TW_USE_COMPUTATION);
 	return 0;
 }
 
-/* A file that need not be there: *value is NULL then. */
-static int read_optional(struct tw_prepared *prepared, const char *folder, const char *name,
-			 const struct tw_json_value **value, struct trawl_error *err)
+/* Of the report while it is there, else what its files have. */
+static int read_trees(struct tw_category_data *data, struct source *source,
+		      struct tw_prepared_category *own, struct trawl_error *err)
 {
-	if (!tw_prepared_has(prepared, folder, name))
-		return 0;
-	*value = tw_prepared_json(prepared, folder, name, err);
-	return *value ? 0 : err->status;
+	size_t i;
+
+	*own = (struct tw_prepared_category){ .name = data->name };
+	source->category = own;
+	if (!data->prepared->manifest)
+		return tw_trees_read(data->prepared, own, err);
+	for (i = 0; i < source->manifest->categories.count; i++)
+		if (!strcmp(source->manifest->categories.at[i].name, data->name))
+			source->category = &source->manifest->categories.at[i];
+	data->title = source->category->title ? source->category->title : data->title;
+	return 0;
 }
 
 int tw_category_read(struct tw_category_data *data, struct trawl_error *err)
 {
 	struct tw_prepared *prepared = data->prepared;
 	const char *file = tw_prepared_name(prepared, data->name, "_ops.csv");
-	const char *tree = tw_prepared_name(prepared, data->name, "_tree_data.json");
 	struct source source = { .prepared = prepared, .file = file };
+	struct tw_prepared_category own;
 	int status;
 
-	if (!file || !tree)
+	if (!file)
 		return tw_no_memory(err);
 	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, file))
 		return trawl_error_set(err, TRAWL_ENODATA, "no %s", file);
@@ -543,16 +556,17 @@ int tw_category_read(struct tw_category_data *data, struct trawl_error *err)
 		status = find_columns(&source, err);
 	if (!status && !source.ops.count)
 		status = trawl_error_set(err, TRAWL_ENODATA, "%s has no rows", file);
+	if (status)
+		return status;
+	source.manifest = tw_manifest_read(prepared, err);
+	if (!source.manifest && err->status != TRAWL_ENODATA)
+		return err->status;
+	status = read_trees(data, &source, &own, err);
 	if (!status)
-		status = read_metadata(data, err);
-	if (!status)
-		status = read_optional(prepared, TW_CATEGORY_DATA, tree, &source.tree, err);
-	if (!status)
-		status = read_optional(prepared, "", TW_MANIFEST, &source.manifest, err);
+		status = read_whole(data, source.manifest, err);
 	if (!status)
 		status = read_rows(data, &source, err);
-	if (source.manifest)
-		data->shortest_us =
-			tw_json_number(tw_json_get(source.manifest, "shortest_kernel_us"));
+	if (source.manifest && source.manifest->shortest_kernel_ns != TRAWL_TIME_NONE)
+		data->shortest_us = (double)source.manifest->shortest_kernel_ns / 1e3;
 	return status ? status : derive(data, err);
 }

@@ -1,4 +1,7 @@
-/* What names, types, parameters and kernels of an operation tell, as facts. */
+/*
+ * What names, types, parameters and kernels of an operation tell, and what stands beside it or below it, as
+ * facts.  A tree says which operations follow each other under one caller, not what they hand each other.
+ */
 #include "standalone/category.h"
 
 #include <math.h>
@@ -99,6 +102,20 @@ static void attention_facts(const struct tw_category_row *row, double *value)
 		value[TW_FACT_context_share] = context / (context + generated);
 }
 
+/* By the names of the operation and its kernels: in GPU graphs there are only these. */
+static bool names_fused_attention(const struct tw_category_row *row)
+{
+	static const enum tw_trait traits[] = { TW_TRAIT_FLASH, TW_TRAIT_PAGED,
+						TW_TRAIT_FUSED_ATTENTION };
+	size_t i;
+
+	for (i = 0; i < sizeof(traits) / sizeof(traits[0]); i++)
+		if (tw_operation_has(traits[i], row->name) || tw_kernel_has(traits[i], row->name) ||
+		    some_kernel_has(row, traits[i]))
+			return true;
+	return false;
+}
+
 static void convolution_facts(const struct tw_category_row *row, double *value)
 {
 	const struct tw_json_value *shape = tw_json_get(row->params, "input_shape")->first;
@@ -157,7 +174,7 @@ static double kernels_per_call(const struct tw_category_row *row)
 	return count > 0 && row->count > 0 ? count / row->count : NAN;
 }
 
-const char *tw_category_kernel_kind(const struct tw_category_row *row)
+static const char *kernel_kind(const struct tw_category_row *row)
 {
 	/* What a name says first counts: kernels of attention and experts are named for GEMMs too. */
 	static const struct {
@@ -183,6 +200,125 @@ static void visibility_facts(const struct tw_category_row *row, double *value)
 	value[TW_FACT_compiled] = region || tw_operation_has(TW_TRAIT_COMPILED, row->name);
 	value[TW_FACT_not_visible] = region || value[TW_FACT_graph_launch] > 0 ||
 				     value[TW_FACT_no_operation] > 0;
+}
+
+/* ---- what stands beside it, or below it */
+
+/* An operation of a tree. */
+struct item {
+	const char *name, *category;
+	bool self;
+};
+
+/* Those beside it, else those below it. */
+struct items {
+	const struct tw_tree *tree;
+	bool below;
+	size_t count;
+};
+
+static struct item item_of(const struct items *list, size_t i)
+{
+	const struct tw_tree *tree = list->tree;
+
+	return list->below ?
+		       (struct item){ tree->callees.at[i].name, "", false } :
+		       (struct item){ tree->neighbours.at[i].name, tree->neighbours.at[i].category,
+				      tree->neighbours.at[i].self };
+}
+
+static bool is_gemm(struct item item)
+{
+	return tw_name_matches("gemm", item.category, strlen(item.category)) ||
+	       tw_operation_has(TW_TRAIT_GEMM, item.name);
+}
+
+static bool has_mark(const struct items *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (item_of(list, i).self)
+			return true;
+	return false;
+}
+
+/*
+ * Whether the operation itself is among those from `first` to `last`: the one that is marked so, else
+ * one of its name.
+ */
+static bool is_among(const char *name, const struct items *list, size_t first, size_t last)
+{
+	bool marked = has_mark(list);
+	size_t i;
+
+	for (i = first; i < list->count && i <= last; i++)
+		if (marked ? item_of(list, i).self : !strcmp(item_of(list, i).name, name))
+			return true;
+	return false;
+}
+
+/* Part of "GEMM, softmax, GEMM" with other work, no GEMM, between; NULL name: whether there is one. */
+static bool in_attention(const struct items *list, const char *name)
+{
+	size_t none = list->count, gemm = none, softmax = none, i;
+
+	for (i = 0; i < list->count; i++) {
+		struct item item = item_of(list, i);
+
+		if (tw_operation_has(TW_TRAIT_SOFTMAX, item.name)) {
+			softmax = gemm < none ? i : none;
+		} else if (is_gemm(item)) {
+			if (softmax < none && (!name || is_among(name, list, gemm, i)))
+				return true;
+			gemm = i;
+			softmax = none;
+		}
+	}
+	return false;
+}
+
+/* From the power to what multiplies by the reciprocal root: x / sqrt(mean(x ^ 2)). */
+static bool in_norm(const struct items *list, const char *name)
+{
+	size_t none = list->count, power = none, mean = none, i;
+
+	for (i = 0; i < list->count; i++) {
+		struct item item = item_of(list, i);
+
+		if (tw_operation_has(TW_TRAIT_POWER, item.name)) {
+			power = i;
+			mean = none;
+		} else if (power < none && tw_operation_has(TW_TRAIT_MEAN, item.name)) {
+			mean = i;
+		} else if (mean < none && tw_operation_has(TW_TRAIT_RSQRT, item.name)) {
+			if (is_among(name, list, power, i + 1))
+				return true;
+			power = mean = none;
+		}
+	}
+	return false;
+}
+
+static void tree_facts(struct tw_category_row *row)
+{
+	const struct tw_tree *tree = row->tree;
+	double *value = row->facts.value;
+	struct items beside, below;
+
+	if (tw_operation_has(TW_TRAIT_UNFUSED_ATTENTION, row->name))
+		value[TW_FACT_unfused_attention] = 1;
+	if (!tree)
+		return;
+	beside = (struct items){ tree, false, tree->neighbours.count };
+	below = (struct items){ tree, true, tree->callees.count };
+	value[TW_FACT_unfused_attention] = value[TW_FACT_unfused_attention] > 0 ||
+					   in_attention(&beside, row->name) ||
+					   in_attention(&below, NULL);
+	value[TW_FACT_unfused_norm] = in_norm(&beside, row->name);
+	value[TW_FACT_chain_count] = tree->chain_count;
+	value[TW_FACT_chain_us] = tree->chain_us;
+	value[TW_FACT_chain_longest_us] = tree->chain_longest_us;
 }
 
 void tw_category_traits(struct tw_category_row *row)
@@ -211,4 +347,7 @@ void tw_category_traits(struct tw_category_row *row)
 		(tw_host_kinds_of(row->name, strlen(row->name)) & TW_HOST_COMMUNICATION) != 0;
 	value[TW_FACT_no_operation] = tw_operation_has(TW_TRAIT_NO_OPERATION, row->name);
 	visibility_facts(row, value);
+	tree_facts(row);
+	row->kernel_kind = kernel_kind(row);
+	row->names_fused_attention = names_fused_attention(row);
 }

@@ -1,356 +1,417 @@
 /*
- * Idle time of the GPU: how severe, by which causes, what would be without each.  From
- * cpu_idle_data.json, and where that is missing from what the manifest tells of the timeline.
+ * Idle time of the GPU: how severe, by which causes, what would be without each.  Where what was prepared is
+ * missing, from what the manifest tells of the timeline.
  */
 #include "standalone/cpu_idle.h"
 
+#include "data/limits.h"
+
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define NAME_WIDTH 80
 
-_Static_assert(TW_IDLE_CAUSES <= TW_MOST_SYSTEM_FINDINGS, "each cause may have a finding");
+_Static_assert(TW_IDLE_CAUSES <= TW_MOST_PATTERNS, "each cause may have a pattern");
 static const struct tw_system_area areas[TW_IDLE_CAUSES] = {
 	[TW_IDLE_LAUNCH_BOUND] = { "cpu_idle_launch_bound", "launch_bound",
-				   "The GPU waits for launches", TW_FACT_idle_ms, NULL },
+				   "The GPU waits for launches", TW_FACT_idle_ms, "launch_bound",
+				   NULL },
 	[TW_IDLE_SYNCHRONISATION] = { "cpu_idle_synchronisation", "synchronisation",
-				      "The host waits for the GPU", TW_FACT_idle_ms, NULL },
+				      "The host waits for the GPU", TW_FACT_idle_ms, "host_sync",
+				      NULL },
 	[TW_IDLE_DATA_WAIT] = { "cpu_idle_data_wait", "data_wait", "The GPU waits for input data",
-				TW_FACT_idle_ms, NULL },
+				TW_FACT_idle_ms, "data_loading", NULL },
 	[TW_IDLE_GRAPH_GAP] = { "cpu_idle_graph_gap", "graph_gap", "Gaps inside GPU graphs",
-				TW_FACT_idle_ms, NULL },
+				TW_FACT_idle_ms, "graph_gap", NULL },
 	[TW_IDLE_QUEUED] = { "cpu_idle_queued_work", "queued_work", "Launched work starts late",
-			     TW_FACT_idle_ms, NULL },
+			     TW_FACT_idle_ms, "queued_gap", NULL },
 	[TW_IDLE_UNKNOWN] = { "cpu_idle_unknown", "unknown", "Idle time of unknown cause",
-			      TW_FACT_idle_ms, NULL },
+			      TW_FACT_idle_ms, NULL, NULL },
 };
 
-struct work {
-	struct tw_prepared *prepared;
-	const struct tw_json_value *data; /* NULL: the manifest alone */
-	const struct tw_json_value *manifest, *metadata;
-	double total_ms, idle_ms;
-	struct tw_facts facts;
-	struct tw_facts causes[TW_IDLE_CAUSES];
-	const struct tw_level *level; /* NULL: not known */
-	const struct tw_level *cause_levels[TW_IDLE_CAUSES];
-	struct tw_system_findings findings;
-	bool without_work; /* the GPU does nothing */
-	bool failed;	   /* out of memory */
-	struct tw_json json;
+/* ---- members of the metrics */
+
+struct metrics {
+	struct tw_system system;
+	bool idle_flagged, critical;
+	const struct tw_level *severity; /* NULL: not known */
+	double idle_ms, idle_percent, computation_percent, communication_percent, memcpy_percent;
+	struct tw_cpu_idle *data; /* NULL: the manifest alone */
+	const struct tw_idle_time *time;
+	const struct tw_idle_kernels *kernels;
+	TW_FIELD_LIST(struct tw_told_gap) gaps;
 };
 
-static double number(const struct tw_json_value *object, const char *key)
+#define F(kind, member, key, ...) TW_FIELD(struct tw_idle_part, kind, member, key, __VA_ARGS__)
+static const struct tw_member part_fields[] = {
+	F(PLAIN, title, "title"),
+	F(PLAIN, meaning, "meaning"),
+	F(COUNT, count, "count"),
+	F(REAL, time_ms, "time_ms", 3),
+	F(REAL, mean_us, "mean_us", 3),
+	F(NS, largest_ns, "largest_us", 3),
+	F(REAL, largest_percent, "largest_percent", 2),
+	F(COUNT, gaps_of_80_percent, "gaps_of_80_percent"),
+	F(REAL, percent_of_idle, "percent_of_idle", 2),
+	F(REAL, percent_of_total, "percent_of_total", 2),
+	F(LEVEL, severity, "severity"),
+	F(REAL, without_ms, "total_time_without_ms", 3),
+	F(REAL, speedup_without, "speedup_without", 2),
+	F(POINTER, largest, "largest_gap", .of = &tw_told_gap_fields),
+};
+#undef F
+static const struct tw_fields part = TW_FIELDS(struct tw_idle_part, part_fields);
+
+#define CAUSE(cause, key) \
+	TW_FIELD(struct tw_cpu_idle, STRUCT, causes[TW_IDLE_##cause], key, .of = &part)
+static const struct tw_member cause_fields[] = {
+	CAUSE(LAUNCH_BOUND, "launch_bound"), CAUSE(SYNCHRONISATION, "synchronisation"),
+	CAUSE(DATA_WAIT, "data_wait"),	     CAUSE(GRAPH_GAP, "graph_gap"),
+	CAUSE(QUEUED, "queued_work"),	     CAUSE(UNKNOWN, "unknown"),
+};
+static const struct tw_fields causes = TW_FIELDS(struct tw_cpu_idle, cause_fields);
+
+#define F(kind, member, key, ...) TW_FIELD(struct metrics, kind, member, key, __VA_ARGS__)
+static const struct tw_member use_fields[] = {
+	F(REAL, system.total_ms, "total_time_ms", 3),
+	F(REAL, idle_ms, "idle_time_ms", 3),
+	F(REAL, idle_percent, "idle_time_percent", 2),
+	F(REAL, computation_percent, "computation_percent", 2),
+	F(REAL, communication_percent, "communication_percent", 2),
+	F(REAL, memcpy_percent, "memcpy_percent", 2),
+};
+static const struct tw_fields use = TW_FIELDS(struct metrics, use_fields);
+static const struct tw_member metrics_fields[] = {
+	F(PLAIN, system.name, "category"),
+	TW_SAYS("display_name", TW_CPU_IDLE_TITLE),
+	TW_SAYS("status", "OK"),
+	TW_SAYS("tier", "system"),
+	TW_SAYS("comparison_scope", "standalone"),
+	F(TEXT, system.platform, "platform"),
+	F(PLAIN, system.source, "source"),
+	F(PLAIN, system.limitations, "limitations"),
+	F(PLAIN, system.events, "events"),
+	F(REAL, system.total_ms, "total_time_ms", 3),
+	F(BOOL, idle_flagged, "idle_flagged"),
+	F(BOOL, critical, "cpu_idle_critical"),
+	F(LEVEL, severity, "severity"),
+	{ .key = "gpu_utilization", .kind = TW_F_STRUCT, .of = &use },
+	F(POINTER, time, "idle_analysis", .of = &tw_idle_time_fields),
+	F(POINTER, data, "causes", .of = &causes),
+	F(POINTER, kernels, "kernel_analysis", .of = &tw_idle_kernels_fields),
+	F(LIST, gaps, "largest_gaps", .of = &tw_told_gap_fields, .inlined = true),
+	TW_PATTERN_FIELDS(struct metrics),
+};
+#undef F
+static const struct tw_fields metrics_of_idle = TW_FIELDS(struct metrics, metrics_fields);
+
+/* ---- severities and patterns */
+
+static double percent_of(double share, double whole)
 {
-	return tw_json_number(tw_json_get(object, key));
+	return whole > 0 ? 100 * share / whole : (double)NAN;
 }
 
-static double percent_of(double part, double whole)
+static double us(int64_t ns)
 {
-	return whole > 0 ? 100 * part / whole : (double)NAN;
-}
-
-static const struct tw_json_value *cause_in(const struct tw_json_value *data,
-					    enum tw_idle_cause cause)
-{
-	return tw_json_get(tw_json_get(data, "causes"), tw_idle_cause_known[cause].key);
-}
-
-static const struct tw_json_value *cause_of(const struct work *w, enum tw_idle_cause cause)
-{
-	return cause_in(w->data, cause);
-}
-
-/* ---- what was read */
-
-static bool is_amount(const struct tw_json_value *object, const char *key)
-{
-	return number(object, key) >= 0;
-}
-
-static bool is_sound(const struct tw_json_value *data, const char **where)
-{
-	const struct tw_json_value *idle = tw_json_get(data, "idle_analysis");
-	int i;
-
-	*where = "idle_analysis";
-	if (!is_amount(idle, "total_time_us") || !is_amount(idle, "idle_time_us"))
-		return false;
-	for (i = 0; i < TW_IDLE_CAUSES; i++) {
-		*where = tw_idle_cause_known[i].key;
-		if (!is_amount(cause_in(data, i), "count") ||
-		    !is_amount(cause_in(data, i), "total_time_us"))
-			return false;
-	}
-	return true;
-}
-
-/* ---- facts and severities */
-
-static double yes_or_no(const struct tw_json_value *object, const char *key)
-{
-	return tw_json_true(tw_json_get(object, key));
+	return ns == TRAWL_TIME_NONE ? (double)NAN : (double)ns / 1e3;
 }
 
 /* Whether the host was recorded: by the manifest, else by what stands at the largest gaps. */
-static bool is_host_recorded(const struct work *w)
+static bool is_host_recorded(const struct metrics *m, const struct tw_manifest *manifest)
 {
-	const struct tw_json_value *recorded = tw_json_get(w->manifest, "recorded"), *gap;
+	size_t i;
 
-	if (number(recorded, "operations") > 0 || number(recorded, "runtime_calls") > 0)
+	if (manifest && (manifest->recorded.operations || manifest->recorded.runtime_calls))
 		return true;
-	for (gap = tw_json_get(w->data, "largest_gaps")->first; gap; gap = gap->next)
-		if (!tw_json_is_null(tw_json_get(gap, "launch_call")) ||
-		    !tw_json_is_null(tw_json_get(gap, "operation")))
+	for (i = 0; i < m->gaps.count; i++)
+		if (m->gaps.at[i].call || m->gaps.at[i].operation)
 			return true;
 	return false;
 }
 
-static void add_named(struct tw_str *out, const char *before, const struct tw_json_value *gap,
-		      const char *key)
+static void add_named(struct tw_str *out, const char *before, const char *name)
 {
-	const char *name = tw_json_text(tw_json_get(gap, key));
 	struct tw_str cut;
 
-	if (!*name)
+	if (!name)
 		return;
 	tw_str_init(&cut, out->allocator);
 	tw_str_add_cstr(&cut, name);
 	tw_md_cut(&cut, NAME_WIDTH);
-	tw_str_add_cstr(out, before);
-	tw_str_add(out, cut.ptr, cut.len);
+	tw_str_addf(out, "%s%s", before, cut.ptr ? cut.ptr : "");
 	out->failed |= cut.failed;
 	tw_str_release(&cut);
 }
 
-/* Where the largest gap is and what runs in it, in the arena; NULL: not told or out of memory. */
-static const char *place_of(struct work *w, const struct tw_json_value *gap)
+/* Where the largest gap is and what runs in it; NULL: not told, or out of memory. */
+static const char *place_of(struct tw_arena *arena, const struct tw_told_gap *gap)
 {
-	const char *copy = NULL;
-	struct tw_str text;
+	const char *in = " in ";
+	struct tw_str text, *out = &text;
 
-	if (tw_json_is_null(gap))
+	if (!gap)
 		return NULL;
-	tw_str_init(&text, w->prepared->allocator);
-	tw_str_add_cstr(&text, ". The largest begins at ");
-	tw_md_number(&text, tw_json_get(gap, "start_us"), " µs");
-	if (!tw_json_is_null(tw_json_get(gap, "running_call"))) {
-		add_named(&text, "; most of it is the host call ", gap, "running_call");
-		tw_str_add_cstr(&text, " (");
-		tw_md_number(&text, tw_json_get(gap, "running_call_us"), " µs)");
-		add_named(&text, " in ", gap, "running_operation");
-		add_named(&text, " in ", gap, "running_python_function");
-	} else if (!tw_json_is_null(tw_json_get(gap, "running_operation"))) {
-		add_named(&text, "; for most of it the host is in ", gap, "running_operation");
-		add_named(&text, " in ", gap, "running_python_function");
+	tw_str_init(&text, arena->allocator);
+	tw_fields_fill(out, ". The largest begins at {start_us| µs}", &tw_told_gap_fields, gap);
+	if (gap->running_call) {
+		add_named(out, "; most of it is the host call ", gap->running_call);
+		tw_fields_fill(out, " ({running_call_us| µs})", &tw_told_gap_fields, gap);
 	} else {
-		add_named(&text, "; for most of it the host is in ", gap,
-			  "running_python_function");
+		in = "; for most of it the host is in ";
 	}
-	if (!text.failed)
-		copy = tw_arena_copy(&w->prepared->arena, text.ptr, text.len);
-	w->failed |= !copy;
-	tw_str_release(&text);
-	return copy;
+	add_named(out, in, gap->running_operation);
+	add_named(out, gap->running_operation ? " in " : in, gap->running_python);
+	return tw_kept(arena, out);
 }
 
-static void judge_largest(double *fact, const struct tw_json_value *cause)
+static void judge_cause(struct metrics *m, enum tw_idle_cause cause,
+			const struct tw_manifest *manifest)
 {
-	const struct tw_json_value *gap = tw_json_get(cause, "largest_gap");
+	struct tw_idle_part *p = &m->data->causes[cause];
+	struct tw_facts facts, share;
+	double *fact = facts.value;
 
-	fact[TW_FACT_idle_most_gaps] = number(cause, "gaps_of_80_percent");
-	fact[TW_FACT_idle_largest_ms] = number(cause, "largest_us") / 1000;
-	fact[TW_FACT_idle_largest_percent] = number(cause, "largest_percent");
-	if (tw_json_is_null(gap))
-		return;
-	fact[TW_FACT_gap_at_edge] = yes_or_no(gap, "at_edge");
-	fact[TW_FACT_gap_call_ms] = number(gap, "running_call_us") / 1000;
-	fact[TW_FACT_gap_call_launches] = yes_or_no(gap, "running_call_launches");
-}
-
-/* How the idle time is spread over gaps, and what follows from that. */
-static void tell_gaps(struct work *w, struct tw_system_finding *finding,
-		      const struct tw_json_value *cause)
-{
-	finding->more = tw_rule_next("cpu_idle_gaps", &finding->facts, NULL);
-	finding->advice = tw_rule_next("cpu_idle_gap_advice", &finding->facts, NULL);
-	if (tw_level_is_yes("few_gaps", &finding->facts))
-		finding->place = place_of(w, tw_json_get(cause, "largest_gap"));
-}
-
-static void judge_cause(struct work *w, enum tw_idle_cause cause)
-{
-	const struct tw_json_value *json = cause_of(w, cause),
-				   *kernels = tw_json_get(w->data, "kernel_analysis");
-	struct tw_facts *facts = &w->causes[cause];
-	double *fact = facts->value;
-	double count = number(json, "count"), time_us = number(json, "total_time_us");
-	struct tw_system_finding *finding;
-	struct tw_facts share;
-
-	tw_facts_init(facts);
+	p->title = tw_idle_cause_known[cause].title;
+	p->meaning = tw_idle_cause_known[cause].meaning;
+	p->time_ms = us(p->total_ns) / 1e3;
+	p->without_ms = us(p->without_ns) / 1e3;
+	tw_facts_init(&facts);
 	tw_facts_init(&share);
-	judge_largest(fact, json);
-	fact[TW_FACT_host_recorded] = is_host_recorded(w);
-	fact[TW_FACT_idle_gaps] = count;
-	fact[TW_FACT_idle_ms] = time_us / 1000;
-	fact[TW_FACT_idle_gap_us] = count > 0 ? time_us / count : (double)NAN;
-	fact[TW_FACT_idle_cause_percent] = percent_of(time_us, w->total_ms * 1000);
-	fact[TW_FACT_short_kernel_percent] = number(kernels, "short_kernel_percent");
-	fact[TW_FACT_short_kernel_us] = number(kernels, "short_kernel_threshold_us");
+	fact[TW_FACT_idle_most_gaps] = (double)p->gaps_of_80_percent;
+	fact[TW_FACT_idle_largest_ms] = us(p->largest_ns) / 1e3;
+	fact[TW_FACT_idle_largest_percent] = p->largest_percent;
+	fact[TW_FACT_host_recorded] = is_host_recorded(m, manifest);
+	fact[TW_FACT_idle_gaps] = (double)p->count;
+	fact[TW_FACT_idle_ms] = p->time_ms;
+	fact[TW_FACT_idle_gap_us] = p->count ? us(p->total_ns) / (double)p->count : (double)NAN;
+	fact[TW_FACT_idle_cause_percent] = percent_of(p->time_ms, m->system.total_ms);
+	fact[TW_FACT_short_kernel_percent] = m->data->kernels.short_percent;
+	fact[TW_FACT_short_kernel_us] = us(m->data->kernels.short_threshold_ns);
 	share.value[TW_FACT_idle_percent] = fact[TW_FACT_idle_cause_percent];
-	w->cause_levels[cause] = tw_level_of("idle", &share);
-	finding = tw_system_findings_add(&w->findings, &areas[cause], w->cause_levels[cause], facts,
-					 w->total_ms);
-	if (finding)
-		tell_gaps(w, finding, json);
+	p->severity = tw_level_of("idle", &share);
+	tw_patterns_add(&m->system.patterns, &areas[cause], p->severity, &facts,
+			tw_rule_next("cpu_idle_gaps", &facts, NULL),
+			tw_level_is_yes("few_gaps", &facts) ?
+				place_of(m->system.patterns.arena, p->largest) :
+				NULL);
 }
 
-static void judge(struct work *w)
+static void judge(struct metrics *m, const struct tw_manifest *manifest)
 {
-	const struct tw_json_value *idle = tw_json_get(w->data, "idle_analysis"),
-				   *gpu = tw_json_get(w->manifest, "gpu_utilization");
+	const struct tw_idle_time *t = m->time;
+	const struct tw_use *used = manifest ? &manifest->use : NULL;
+	struct tw_facts facts;
 	int i;
 
-	tw_facts_init(&w->facts);
-	if (w->data) {
-		w->total_ms = number(idle, "total_time_us") / 1000;
-		w->idle_ms = number(idle, "idle_time_us") / 1000;
-		w->facts.value[TW_FACT_idle_percent] =
-			percent_of(number(idle, "idle_time_us"), number(idle, "total_time_us"));
+	if (t) {
+		double total = us(t->total_ns);
+
+		m->system.total_ms = total / 1e3;
+		m->idle_ms = us(t->idle_ns) / 1e3;
+		m->idle_percent = percent_of(us(t->idle_ns), total);
+		m->computation_percent = percent_of(us(t->computation_ns), total);
+		m->communication_percent = percent_of(us(t->exposed_comm_ns), total);
+		m->memcpy_percent = percent_of(us(t->exposed_memcpy_ns), total);
 	} else {
-		w->total_ms = number(gpu, "total_time_ms");
-		w->facts.value[TW_FACT_idle_percent] = number(gpu, "idle_time_percent");
-		w->idle_ms = number(gpu, "idle_time_ms");
-		if (isnan(w->idle_ms))
-			w->idle_ms = w->total_ms * number(gpu, "idle_time_percent") / 100;
+		m->system.total_ms = tw_use_ms(used, TW_USE_TOTAL);
+		m->idle_ms = tw_use_ms(used, TW_USE_IDLE);
+		m->idle_percent = used->percent[TW_USE_IDLE];
+		m->computation_percent = used->percent[TW_USE_COMPUTATION];
+		m->communication_percent = used->percent[TW_USE_COMM];
+		m->memcpy_percent = used->percent[TW_USE_MEMCPY];
 	}
-	if (!isnan(w->facts.value[TW_FACT_idle_percent]))
-		w->level = tw_level_of("idle", &w->facts);
-	for (i = 0; w->data && i < TW_IDLE_CAUSES; i++)
-		judge_cause(w, i);
-	w->without_work = w->data && !(w->total_ms > 0);
-	for (i = 0; w->without_work && i < TW_IDLE_CAUSES; i++)
-		w->cause_levels[i] = NULL;
+	m->system.patterns.total_ms = m->system.total_ms;
+	tw_facts_init(&facts);
+	facts.value[TW_FACT_idle_percent] = m->idle_percent;
+	m->idle_flagged = tw_level_is_yes("idle_flagged", &facts);
+	m->critical = tw_level_is_yes("cpu_idle_critical", &facts);
+	if (!isnan(m->idle_percent))
+		m->severity = tw_level_of("idle", &facts);
+	for (i = 0; t && i < TW_IDLE_CAUSES; i++)
+		judge_cause(m, i, manifest);
+	if (t && !(m->system.total_ms > 0)) {
+		m->system.limitations = TW_NO_GPU_WORK;
+		for (i = 0; i < TW_IDLE_CAUSES; i++)
+			m->data->causes[i].severity = NULL;
+	}
 }
 
-/* ---- metrics */
+/* ---- cpu_idle_findings.md, in the shape of the multi-kernel analysis */
 
-/* A share of the whole: from the data, else from the manifest. */
-static void add_share(struct work *w, const char *key, const char *time, const char *percent)
+static void add_summary(struct tw_str *out, const struct metrics *m,
+			const struct tw_findings_place *place)
 {
-	double share = w->data ? percent_of(number(tw_json_get(w->data, "idle_analysis"), time),
-					    w->total_ms * 1000) :
-				 number(tw_json_get(w->manifest, "gpu_utilization"), percent);
-
-	tw_field_real(&w->json, key, share, 2);
-}
-
-static void add_utilization(struct work *w)
-{
-	struct tw_json *json = &w->json;
-
-	tw_json_key(json, "gpu_utilization");
-	tw_json_object(json, TW_JSON_LINES);
-	tw_field_real(json, "total_time_ms", w->total_ms, 3);
-	tw_field_real(json, "idle_time_ms", w->idle_ms, 3);
-	tw_field_real(json, "idle_time_percent", w->facts.value[TW_FACT_idle_percent], 2);
-	add_share(w, "computation_percent", "computation_time_us", "computation_time_percent");
-	add_share(w, "communication_percent", "exposed_comm_time_us", "exposed_comm_time_percent");
-	add_share(w, "memcpy_percent", "exposed_memcpy_time_us", "exposed_memcpy_time_percent");
-	tw_json_end(json);
-}
-
-static void add_cause(struct work *w, enum tw_idle_cause cause)
-{
-	const struct tw_json_value *json = cause_of(w, cause);
-	struct tw_json *out = &w->json;
-
-	tw_json_key(out, tw_idle_cause_known[cause].key);
-	tw_json_object(out, TW_JSON_LINES);
-	tw_field_text(out, "title", tw_idle_cause_known[cause].title);
-	tw_field_text(out, "meaning", tw_idle_cause_known[cause].meaning);
-	tw_field_copy(out, "count", tw_json_get(json, "count"));
-	tw_field_real(out, "time_ms", number(json, "total_time_us") / 1000, 3);
-	tw_field_copy(out, "mean_us", tw_json_get(json, "mean_us"));
-	tw_field_copy(out, "largest_us", tw_json_get(json, "largest_us"));
-	tw_field_copy(out, "largest_percent", tw_json_get(json, "largest_percent"));
-	tw_field_copy(out, "gaps_of_80_percent", tw_json_get(json, "gaps_of_80_percent"));
-	tw_field_copy(out, "percent_of_idle", tw_json_get(json, "percent_of_idle"));
-	tw_field_copy(out, "percent_of_total", tw_json_get(json, "percent_of_total"));
-	tw_field_text(out, "severity",
-		      w->cause_levels[cause] ? w->cause_levels[cause]->level : NULL);
-	tw_field_real(out, "total_time_without_ms", number(json, "total_time_without_us") / 1000,
-		      3);
-	tw_field_real(out, "speedup_without", number(json, "speedup_without"), 2);
-	tw_field_copy(out, "largest_gap", tw_json_get(json, "largest_gap"));
-	tw_json_end(out);
-}
-
-static void add_metrics(struct work *w)
-{
-	static const char limits[] = TW_CPU_IDLE_DATA
-		" is missing: the causes of idle time, its gaps and the kernels are not known; the "
-		"severity is by the share of idle time alone";
-	struct tw_json *json = &w->json;
+	const struct tw_idle_part *largest = NULL;
 	int i;
 
-	tw_json_object(json, TW_JSON_LINES);
-	tw_field_text(json, "category", "cpu_idle");
-	tw_field_text(json, "display_name", TW_CPU_IDLE_TITLE);
-	tw_field_text(json, "status", "OK");
-	tw_field_text(json, "tier", "system");
-	tw_field_text(json, "comparison_scope", "standalone");
-	tw_field_copy(json, "platform", tw_json_get(w->metadata, "platform"));
-	tw_field_text(json, "source", w->data ? TW_CPU_IDLE_DATA : TW_MANIFEST);
-	tw_field_text(json, "limitations",
-		      w->without_work ? TW_NO_GPU_WORK :
-		      w->data	      ? NULL :
-					limits);
-	tw_field_text(json, "events",
-		      tw_json_true(tw_json_get(w->manifest, "linked_only")) ? TW_LINKED_EVENTS :
-									      TW_ALL_EVENTS);
-	tw_field_real(json, "total_time_ms", w->total_ms, 3);
-	tw_field_bool(json, "idle_flagged", tw_level_is_yes("idle_flagged", &w->facts));
-	tw_field_bool(json, "cpu_idle_critical", tw_level_is_yes("cpu_idle_critical", &w->facts));
-	tw_field_text(json, "severity", w->level ? w->level->level : NULL);
-	add_utilization(w);
-	tw_field_copy(json, "idle_analysis", tw_json_get(w->data, "idle_analysis"));
-	tw_json_key(json, "causes");
-	tw_json_object(json, TW_JSON_LINES);
-	for (i = 0; w->data && i < TW_IDLE_CAUSES; i++)
-		add_cause(w, i);
-	tw_json_end(json);
-	tw_field_copy(json, "kernel_analysis", tw_json_get(w->data, "kernel_analysis"));
-	tw_field_copy(json, "largest_gaps", tw_json_get(w->data, "largest_gaps"));
-	tw_system_findings_json(json, &w->findings);
-	tw_json_end(json);
-	tw_json_finish(json);
+	for (i = 0; m->data && i < TW_IDLE_CAUSES; i++) {
+		const struct tw_idle_part *p = &m->data->causes[i];
+
+		if (p->total_ns > (largest ? largest->total_ns : 0))
+			largest = p;
+	}
+	tw_findings_heading(out, place, 2, "Summary");
+	tw_str_add_cstr(out, place->deeper ? "" : "\n");
+	tw_fields_fill(out,
+		       "| Metric | Value | Severity |\n|--------|-------|----------|\n"
+		       "| GPU Idle Time | {gpu_utilization.idle_time_ms| ms} "
+		       "({gpu_utilization.idle_time_percent|%} of total) | {severity} |\n"
+		       "| Idle Gaps | {idle_analysis.gap_count} | n/a |\n",
+		       &metrics_of_idle, m);
+	if (largest)
+		tw_fields_fill(out, "| Largest Cause | {title} ({time_ms| ms}) | {severity} |\n",
+			       &part, largest);
+	else
+		tw_str_add_cstr(out, "| Largest Cause | n/a (n/a) | n/a |\n");
+	tw_fields_fill(out,
+		       "| Short Kernels | {kernel_analysis.short_kernel_count} of "
+		       "{kernel_analysis.total_kernel_count} "
+		       "({kernel_analysis.short_kernel_percent|%}) | n/a |\n\n",
+		       &metrics_of_idle, m);
 }
 
-static void make_metrics(const struct tw_system_source *source, struct tw_str *out)
+static void add_cause(struct tw_str *out, const struct tw_idle_part *p,
+		      const struct tw_findings_place *place)
 {
-	struct work w = {
-		.prepared = source->prepared,
-		.data = source->data,
-		.manifest = source->manifest,
-		.metadata = source->metadata,
-	};
+	if (!p->count)
+		return;
+	tw_findings_heading(out, place, 3, p->title);
+	tw_fields_fill(out,
+		       "- **Count**: {count} (mean {mean_us| us}, largest {largest_us| us}, "
+		       "{largest_percent|% of it})\n"
+		       "- **Total Time**: {time_ms| ms} ({percent_of_total|%} of total, "
+		       "{percent_of_idle|%} of idle time)\n- **Assessment**: {severity}\n"
+		       "- **Root Cause**: {meaning}\n- **Impact**: without it the total time would "
+		       "be {total_time_without_ms| ms}, a speed-up of ",
+		       &part, p);
+	if (p->speedup_without > TW_LIMIT_TOLD_SPEEDUP_MOST)
+		tw_str_add_cstr(out, "over " TW_LIMIT_TEXT(TW_LIMIT_TOLD_SPEEDUP_MOST) "x");
+	else
+		tw_fields_fill(out, "{speedup_without|x}", &part, p);
+	tw_str_add_cstr(out, " at most\n\n");
+}
 
-	judge(&w);
-	tw_json_init(&w.json, out);
-	add_metrics(&w);
-	out->failed |= w.failed;
+static void add_causes(struct tw_str *out, const struct metrics *m,
+		       const struct tw_findings_place *place)
+{
+	int i;
+
+	tw_findings_heading(out, place, 2, "Idle Time Analysis");
+	tw_str_add_cstr(out, place->deeper ? "" : "\n");
+	if (!m->data)
+		tw_str_add_cstr(out, "The causes are not known.\n\n");
+	else if (!(m->system.total_ms > 0))
+		tw_str_add_cstr(out, TW_NO_GPU_WORK ".\n\n");
+	else if (!(m->idle_ms > 0))
+		tw_str_add_cstr(out, "The GPU is never idle.\n\n");
+	for (i = 0; m->data && i < TW_IDLE_CAUSES; i++)
+		add_cause(out, &m->data->causes[i], place);
+	if (!m->kernels)
+		return;
+	tw_findings_heading(out, place, 3, "Short Kernels");
+	tw_fields_fill(out,
+		       "- **Count**: {short_kernel_count} of {total_kernel_count} kernels are "
+		       "shorter than {short_kernel_threshold_us| us} ({short_kernel_percent|%})\n"
+		       "- **Total Time**: {short_kernel_time_us| us} "
+		       "({short_kernel_time_percent|%} of kernel time)\n"
+		       "- **Average Kernel**: {avg_kernel_time_us| us}\n\n",
+		       &tw_idle_kernels_fields, m->kernels);
+}
+
+static void add_tables(struct tw_str *out, const struct metrics *m,
+		       const struct tw_findings_place *place)
+{
+	size_t i;
+
+	tw_findings_heading(out, place, 2, "Technical Details");
+	tw_str_add_cstr(out, place->deeper ? "" : "\n");
+	tw_findings_heading(out, place, 3, "Idle Time by Cause");
+	tw_str_add_cstr(
+		out, "| Cause | Count | Total Time (ms) | % of Idle | % of Total | Largest (us) | "
+		     "Severity |\n"
+		     "|-------|-------|-----------------|-----------|------------|--------------|"
+		     "----------|\n");
+	if (!m->data)
+		tw_str_add_cstr(out, "| n/a | n/a | n/a | n/a | n/a | n/a | n/a |\n");
+	for (i = 0; m->data && i < TW_IDLE_CAUSES; i++)
+		tw_fields_fill(out,
+			       "| {title} | {count} | {time_ms} | {percent_of_idle} | "
+			       "{percent_of_total} | {largest_us} | {severity} |\n",
+			       &part, &m->data->causes[i]);
+	tw_str_add_char(out, '\n');
+	tw_findings_heading(out, place, 3, "Largest Gaps");
+	tw_str_add_cstr(
+		out, "| Rank | Duration (us) | Cause | Operation | Launch Call | Python Function | "
+		     "Kernel Before | Kernel After |\n"
+		     "|------|---------------|-------|-----------|-------------|-----------------|"
+		     "---------------|--------------|\n");
+	if (!m->gaps.count)
+		tw_str_add_cstr(out, "| n/a | n/a | none | n/a | n/a | n/a | n/a | n/a |\n");
+	for (i = 0; i < m->gaps.count; i++) {
+		const struct tw_told_gap *gap = &m->gaps.at[i];
+		size_t k = 0;
+
+		while (k < TW_IDLE_UNKNOWN && strcmp(tw_idle_cause_known[k].key, gap->cause))
+			k++;
+		tw_fields_fill(out, "| {rank} | {duration_us} | ", &tw_told_gap_fields, gap);
+		tw_str_add_cstr(out, tw_idle_cause_known[k].title);
+		tw_fields_fill(out,
+			       " | {operation:60} | {launch_call:60} | {python_function:60} | "
+			       "{kernel_before:60} | {kernel_after:60} |\n",
+			       &tw_told_gap_fields, gap);
+	}
+}
+
+static void write_markdown(struct tw_str *out, const void *metrics,
+			   const struct tw_findings_place *place)
+{
+	const struct metrics *m = metrics;
+
+	tw_system_head(out, &m->system, TW_CPU_IDLE_TITLE, place);
+	if (m->system.error)
+		return;
+	add_summary(out, m, place);
+	add_causes(out, m, place);
+	tw_patterns_markdown(out, &m->system.patterns, place);
+	add_tables(out, m, place);
 }
 
 int tw_category_cpu_idle(struct tw_prepared *prepared, struct tw_category_result *result,
 			 struct trawl_error *err)
 {
-	static const struct tw_system_analysis analysis = {
-		"cpu_idle", TW_CPU_IDLE_TITLE, TW_CPU_IDLE_DATA,
-		is_sound,   make_metrics,      tw_cpu_idle_markdown,
-	};
+	struct tw_system_source source = { .prepared = prepared, .data = prepared->cpu_idle };
+	struct metrics *m = tw_arena_array(&prepared->arena, 1, sizeof(*m));
 
-	return tw_system_run(&analysis, prepared, result, err);
+	*result = (struct tw_category_result){ .status = TW_CATEGORY_DONE,
+					       .percent_of_compute = NAN };
+	if (!m)
+		return tw_no_memory(err);
+	m->system.name = "cpu_idle";
+	if (tw_system_read(&source, "cpu_idle", TW_CPU_IDLE_DATA, &tw_cpu_idle_fields,
+			   &m->system.error, err))
+		return err->status;
+	m->data = source.data;
+	if (m->data) {
+		m->time = &m->data->time;
+		m->kernels = &m->data->kernels;
+		m->gaps.at = m->data->gaps.at;
+		m->gaps.count = m->data->gaps.count;
+	}
+	m->system.platform = source.platform;
+	m->system.source = m->data ? TW_CPU_IDLE_DATA : TW_MANIFEST;
+	if (!m->data)
+		m->system.limitations = TW_CPU_IDLE_DATA
+			" is missing: the causes of idle time, its gaps and the "
+			"kernels are not known; the severity is by the share of "
+			"idle time alone";
+	m->system.events = source.manifest && source.manifest->linked_only ? TW_LINKED_EVENTS :
+									     TW_ALL_EVENTS;
+	m->system.patterns.arena = &prepared->arena;
+	m->system.patterns.findings = prepared->findings;
+	if (!m->system.error)
+		judge(m, source.manifest);
+	result->time_ms = tw_as_written(m->idle_ms, 3);
+	return tw_system_write(prepared, "cpu_idle", &m->system, &metrics_of_idle, write_markdown,
+			       result, err);
 }

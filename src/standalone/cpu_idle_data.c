@@ -18,102 +18,219 @@
 #define MOST_OF_A_CAUSE 80 /* percent */
 #define MOST_CATEGORIES (TW_MAX_OP_CATEGORIES + 3)
 
-struct category_count {
-	const char *name;
-	uint64_t count;
-};
+/* ---- members */
 
-struct kernels {
-	uint64_t count, short_count;
-	tw_wide total_ns, short_ns;
-	struct category_count categories[MOST_CATEGORIES];
-	size_t category_count;
+#define F(kind, member, key, ...) TW_FIELD(struct tw_idle_time, kind, member, key, __VA_ARGS__)
+static const struct tw_member time_fields[] = {
+	F(NS, total_ns, "total_time_us", 3, .needed = true),
+	F(NS, busy_ns, "busy_time_us", 3),
+	F(NS, computation_ns, "computation_time_us", 3),
+	F(NS, exposed_comm_ns, "exposed_comm_time_us", 3),
+	F(NS, exposed_memcpy_ns, "exposed_memcpy_time_us", 3),
+	F(NS, idle_ns, "idle_time_us", 3, .needed = true),
+	F(REAL, idle_percent, "idle_percent_of_total", 2),
+	F(COUNT, gap_count, "gap_count"),
+	F(NS, largest_gap_ns, "largest_gap_us", 3),
 };
+#undef F
+const struct tw_fields tw_idle_time_fields = TW_FIELDS(struct tw_idle_time, time_fields);
 
-/* One of the largest gaps, with names of what stands around it: text ids, 0: none. */
-struct told {
-	const struct tw_gap *gap;
-	uint32_t operation, call, python, before, after;
-	struct tw_gap_host host;
+#define F(kind, member, key, ...) TW_FIELD(struct tw_told_gap, kind, member, key, __VA_ARGS__)
+static const struct tw_member gap_fields[] = {
+	F(COUNT, rank, "rank"),
+	F(NS, start_ns, "start_us", 3),
+	F(NS, dur_ns, "duration_us", 3),
+	F(PLAIN, cause, "cause"),
+	F(TEXT, operation, "operation"),
+	F(TEXT, call, "launch_call"),
+	F(TEXT, python, "python_function"),
+	F(TEXT, before, "kernel_before"),
+	F(TEXT, after, "kernel_after"),
+	F(BOOL, at_edge, "at_edge"),
+	F(TEXT, running_call, "running_call"),
+	F(NS, running_call_ns, "running_call_us", 3, .if_known = true),
+	F(FLAG, running_call_launches, "running_call_launches", .if_known = true),
+	F(TEXT, running_operation, "running_operation"),
+	F(TEXT, running_python, "running_python_function"),
 };
+#undef F
+const struct tw_fields tw_told_gap_fields = TW_FIELDS(struct tw_told_gap, gap_fields);
+
+#define F(kind, member, key, ...) TW_FIELD(struct tw_idle_part, kind, member, key, __VA_ARGS__)
+static const struct tw_member part_fields[] = {
+	F(COUNT, count, "count", .needed = true),
+	F(NS, total_ns, "total_time_us", 3, .needed = true),
+	F(REAL, mean_us, "mean_us", 3),
+	F(NS, largest_ns, "largest_us", 3),
+	F(REAL, largest_percent, "largest_percent", 2),
+	F(COUNT, gaps_of_80_percent, "gaps_of_80_percent"),
+	F(REAL, percent_of_idle, "percent_of_idle", 2),
+	F(REAL, percent_of_total, "percent_of_total", 2),
+	F(NS, without_ns, "total_time_without_us", 3),
+	F(REAL, speedup_without, "speedup_without", 4),
+	F(POINTER, largest, "largest_gap", .of = &tw_told_gap_fields),
+};
+#undef F
+static const struct tw_fields part = TW_FIELDS(struct tw_idle_part, part_fields);
+
+#define F(kind, member, key, ...) TW_FIELD(struct tw_idle_kernels, kind, member, key, __VA_ARGS__)
+static const struct tw_member kernel_fields[] = {
+	F(NS, short_threshold_ns, "short_kernel_threshold_us", 3),
+	F(COUNT, short_count, "short_kernel_count"),
+	F(REAL, short_percent, "short_kernel_percent", 2),
+	F(NS, short_ns, "short_kernel_time_us", 3),
+	F(REAL, short_time_percent, "short_kernel_time_percent", 2),
+	F(COUNT, total_count, "total_kernel_count"),
+	F(NS, total_ns, "total_kernel_time_us", 3),
+	F(REAL, mean_us, "avg_kernel_time_us", 3),
+	F(NAMED, by_category, "kernel_count_by_category"),
+};
+#undef F
+const struct tw_fields tw_idle_kernels_fields = TW_FIELDS(struct tw_idle_kernels, kernel_fields);
+
+#define CAUSE(cause, key) \
+	TW_FIELD(struct tw_cpu_idle, STRUCT, causes[TW_IDLE_##cause], key, .of = &part)
+static const struct tw_member cause_fields[] = {
+	CAUSE(LAUNCH_BOUND, "launch_bound"), CAUSE(SYNCHRONISATION, "synchronisation"),
+	CAUSE(DATA_WAIT, "data_wait"),	     CAUSE(GRAPH_GAP, "graph_gap"),
+	CAUSE(QUEUED, "queued_work"),	     CAUSE(UNKNOWN, "unknown"),
+};
+static const struct tw_fields causes = TW_FIELDS(struct tw_cpu_idle, cause_fields);
+
+#define F(kind, member, key, ...) TW_FIELD(struct tw_cpu_idle, kind, member, key, __VA_ARGS__)
+static const struct tw_member idle_fields[] = {
+	F(STRUCT, time, "idle_analysis", .of = &tw_idle_time_fields),
+	{ .key = "causes", .kind = TW_F_STRUCT, .of = &causes },
+	F(STRUCT, kernels, "kernel_analysis", .of = &tw_idle_kernels_fields),
+	F(LIST, gaps, "largest_gaps", .of = &tw_told_gap_fields),
+};
+#undef F
+const struct tw_fields tw_cpu_idle_fields = TW_FIELDS(struct tw_cpu_idle, idle_fields);
+
+/* ---- making them */
 
 struct work {
 	const struct tw_analysis_input *in;
+	struct tw_arena *arena;
+	struct tw_cpu_idle *idle;
 	struct tw_idle_gaps gaps;
-	struct told largest[LARGEST];
+	const struct tw_gap *largest[LARGEST];
+	struct tw_told_gap told[LARGEST];
+	struct tw_gap_host hosts[LARGEST];
 	size_t largest_count;
-	uint64_t most_of_it[TW_IDLE_CAUSES]; /* the fewest gaps that make most of a cause */
-	struct kernels kernels;
-	struct tw_json json;
 };
 
-static double percent_of(double part, double whole)
+static double percent_of(double share, double whole)
 {
-	return whole > 0 ? 100 * part / whole : (double)NAN;
+	return whole > 0 ? 100 * share / whole : (double)NAN;
 }
 
 /* ---- kernels */
 
-static void count_category(struct kernels *k, const char *name)
+static void count_category(struct tw_idle_kernels *k, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < k->category_count; i++)
-		if (!strcmp(k->categories[i].name, name))
+	for (i = 0; i < k->by_category.count; i++)
+		if (!strcmp(k->by_category.at[i].name, name))
 			break;
 	if (i == MOST_CATEGORIES)
 		return;
-	if (i == k->category_count)
-		k->categories[k->category_count++] = (struct category_count){ name, 0 };
-	k->categories[i].count++;
+	if (i == k->by_category.count)
+		k->by_category.at[k->by_category.count++] = (struct tw_named){ name, 0 };
+	k->by_category.at[i].value++;
+}
+
+static int64_t sum_of(tw_wide ns)
+{
+	return tw_wide_fits(ns) ? (int64_t)ns : TRAWL_TIME_NONE;
 }
 
 static void count_kernels(struct work *w)
 {
 	const struct tw_gpu *gpu = &w->in->derived->gpu;
-	struct kernels *k = &w->kernels;
+	struct tw_idle_kernels *k = &w->idle->kernels;
+	tw_wide total_ns = 0, short_ns = 0;
 	uint64_t g;
 
-	for (g = 0; g < gpu->count; g++) {
+	k->by_category.at =
+		tw_arena_array(w->arena, MOST_CATEGORIES + 1, sizeof(*k->by_category.at));
+	for (g = 0; k->by_category.at && g < gpu->count; g++) {
 		int64_t ns = gpu->end_ns[g] - gpu->start_ns[g];
 		const char *category;
 
 		if (tw_class(w->in->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL)
 			continue;
-		k->count++;
-		k->total_ns += ns;
+		k->total_count++;
+		total_ns += ns;
 		if (ns < w->in->options->short_kernel_ns) {
 			k->short_count++;
-			k->short_ns += ns;
+			short_ns += ns;
 		}
 		category = tw_parent_of(w->in->parents, g).category;
 		count_category(k, category ? category : "unlinked");
 	}
+	k->short_threshold_ns = w->in->options->short_kernel_ns;
+	k->short_percent =
+		tw_as_written(percent_of((double)k->short_count, (double)k->total_count), 2);
+	k->short_time_percent = percent_of((double)short_ns, (double)total_ns);
+	k->short_ns = sum_of(short_ns);
+	k->total_ns = sum_of(total_ns);
+	k->mean_us = k->total_count ? (double)total_ns / 1000 / (double)k->total_count :
+				      (double)NAN;
 }
 
 /* ---- the largest gaps */
 
-static uint32_t name_of_gpu(const struct work *w, uint32_t g)
+/* NULL: none. */
+static const char *name_of_event(const struct work *w, uint32_t event)
 {
-	return g == TW_NONE ? 0 : w->in->trace->events.name[w->in->derived->gpu.event[g]];
+	return event == TW_NONE ?
+		       NULL :
+		       tw_pool_text(&w->in->trace->texts, w->in->trace->events.name[event], NULL);
 }
 
-static void tell_gap(const struct work *w, const struct tw_gap *gap, struct told *told)
+static const char *name_of_gpu(const struct work *w, uint32_t g)
 {
+	return g == TW_NONE ? NULL : name_of_event(w, w->in->derived->gpu.event[g]);
+}
+
+/* The function's name without its directory. */
+static const char *python_name(const struct work *w, uint32_t event)
+{
+	const char *name = name_of_event(w, event);
+	struct tw_str text;
+
+	if (!name)
+		return NULL;
+	tw_str_init(&text, w->arena->allocator);
+	tw_python_name(&text, name);
+	return tw_kept(w->arena, &text);
+}
+
+static void tell_gap(struct work *w, size_t i)
+{
+	const struct tw_gap *gap = w->largest[i];
 	const struct tw_derived *d = w->in->derived;
-	const uint32_t *name = w->in->trace->events.name;
 	uint32_t launch = gap->after == TW_NONE ? TW_NONE : d->gpu.launch[gap->after];
+	struct tw_told_gap *told = &w->told[i];
 	uint64_t op;
 
-	*told = (struct told){ .gap = gap,
-			       .before = name_of_gpu(w, gap->before),
-			       .after = name_of_gpu(w, gap->after) };
+	*told = (struct tw_told_gap){ .rank = i + 1,
+				      .start_ns = gap->start_ns,
+				      .dur_ns = gap->dur_ns,
+				      .of = gap->cause,
+				      .cause = tw_idle_cause_known[gap->cause].key,
+				      .running_call_ns = TRAWL_TIME_NONE,
+				      .running_call_launches = NAN };
+	told->before = name_of_gpu(w, gap->before);
+	told->after = name_of_gpu(w, gap->after);
 	if (launch == TW_NONE)
 		return;
-	told->call = name[d->host.event[launch]];
+	told->call = name_of_event(w, d->host.event[launch]);
 	op = tw_launching_op(d, launch, true);
 	if (op != TW_NONE)
-		told->operation = name[d->host.event[op]];
+		told->operation = name_of_event(w, d->host.event[op]);
 }
 
 /* How many of a cause's gaps, from the largest on, make most of it. */
@@ -127,22 +244,51 @@ static void count_most(struct work *w, const struct tw_order *order)
 		double most = (double)w->gaps.sums[gap->cause].total_ns * MOST_OF_A_CAUSE / 100;
 
 		if ((double)sums[gap->cause] < most)
-			w->most_of_it[gap->cause]++;
+			w->idle->causes[gap->cause].gaps_of_80_percent++;
 		sums[gap->cause] += gap->dur_ns;
 	}
 }
 
+/* Whether a gap lies right behind the first GPU work, or right before the last. */
+static bool is_at_edge(const struct work *w, const struct tw_gap *gap)
+{
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	bool linked_only = w->in->options->linked_only;
+	uint64_t first = 0, last = gpu->count;
+
+	while (linked_only && first < gpu->count && gpu->launch[first] == TW_NONE)
+		first++;
+	while (linked_only && last && gpu->launch[last - 1] == TW_NONE)
+		last--;
+	return gap->before == first || (last && gap->after == last - 1);
+}
+
+/* What runs on the launching thread for most of a gap. */
 static int find_hosts(struct work *w)
 {
-	struct tw_gap_host hosts[LARGEST];
+	const struct tw_derived *d = w->in->derived;
 	size_t i;
 
 	for (i = 0; i < w->largest_count; i++)
-		hosts[i].gap = w->largest[i].gap;
-	if (tw_gap_hosts(hosts, w->largest_count, w->in))
+		w->hosts[i].gap = w->largest[i];
+	if (tw_gap_hosts(w->hosts, w->largest_count, w->in))
 		return -1;
-	for (i = 0; i < w->largest_count; i++)
-		w->largest[i].host = hosts[i];
+	for (i = 0; i < w->largest_count; i++) {
+		const struct tw_gap_host *host = &w->hosts[i];
+		struct tw_told_gap *told = &w->told[i];
+		uint32_t after = host->gap->after;
+
+		told->at_edge = is_at_edge(w, host->gap);
+		told->running_operation = name_of_event(w, host->operation);
+		told->running_python = python_name(w, host->python);
+		told->running_call = name_of_event(w, host->call);
+		if (host->call == TW_NONE)
+			continue;
+		told->running_call_ns = w->in->trace->events.dur_ns[host->call];
+		told->running_call_launches = d->host.event[d->gpu.launch[after]] == host->call &&
+					      tw_class(w->in->trace, d->gpu.event[after]) ==
+						      TRAWL_CLASS_KERNEL;
+	}
 	return 0;
 }
 
@@ -160,8 +306,10 @@ static int choose_largest(struct work *w)
 					      .index = (uint32_t)i };
 	tw_order_sort(order, w->gaps.count, NULL);
 	for (i = 0; i < w->gaps.count && i < LARGEST; i++)
-		tell_gap(w, &w->gaps.items[order[i].index], &w->largest[i]);
+		w->largest[i] = &w->gaps.items[order[i].index];
 	w->largest_count = i;
+	for (i = 0; i < w->largest_count; i++)
+		tell_gap(w, i);
 	count_most(w, order);
 	tw_free(a, order, room * sizeof(*order));
 	return 0;
@@ -179,7 +327,7 @@ static int find_python(struct work *w)
 	int status = tw_host_names_init(&names, w->in->trace, a);
 
 	for (i = 0; i < w->largest_count; i++) {
-		uint32_t after = w->largest[i].gap->after;
+		uint32_t after = w->largest[i]->after;
 
 		if (after == TW_NONE || d->gpu.launch[after] == TW_NONE)
 			continue;
@@ -197,7 +345,7 @@ static int find_python(struct work *w)
 		uint32_t event = tw_enclosing_at(&around, i, 0);
 
 		if (event != TW_NOT_ENCLOSED)
-			w->largest[place[i]].python = w->in->trace->events.name[event];
+			w->told[place[i]].python = python_name(w, event);
 	}
 	tw_enclosing_release(&around);
 	tw_host_names_release(&names);
@@ -224,268 +372,126 @@ static const struct trawl_column columns[] = {
 static const struct tw_table_spec ops_spec =
 	TW_SPEC("cpu_idle_ops", "largest gaps of the GPU", columns, .keep_empty = true);
 
-static const char *python_name(const struct work *w, uint32_t python, struct tw_str *text)
+static void add_row(struct trawl_table *table, const struct tw_told_gap *told)
 {
-	tw_str_clear(text);
-	if (!python)
-		return NULL;
-	tw_python_name(text, tw_pool_text(&w->in->trace->texts, python, NULL));
-	return text->ptr;
-}
-
-static void add_row(const struct work *w, struct trawl_table *table, size_t rank,
-		    struct tw_str *scratch)
-{
-	const struct told *told = &w->largest[rank];
 	size_t row = tw_table_add_row(table);
 
-	tw_table_set_integer(table, row, RANK, (int64_t)rank + 1);
-	tw_table_set_integer(table, row, START, told->gap->start_ns);
-	tw_table_set_integer(table, row, DURATION, told->gap->dur_ns);
-	tw_table_set_str(table, row, CAUSE, tw_idle_cause_known[told->gap->cause].key);
-	tw_set_name(table, row, OPERATION, w->in->trace, told->operation);
-	tw_set_name(table, row, CALL, w->in->trace, told->call);
-	tw_table_set_str(table, row, PYTHON, python_name(w, told->python, scratch));
-	tw_set_name(table, row, BEFORE, w->in->trace, told->before);
-	tw_set_name(table, row, AFTER, w->in->trace, told->after);
+	tw_table_set_integer(table, row, RANK, (int64_t)told->rank);
+	tw_table_set_integer(table, row, START, told->start_ns);
+	tw_table_set_integer(table, row, DURATION, told->dur_ns);
+	tw_table_set_str(table, row, CAUSE, told->cause);
+	tw_table_set_str(table, row, OPERATION, told->operation);
+	tw_table_set_str(table, row, CALL, told->call);
+	tw_table_set_str(table, row, PYTHON, told->python);
+	tw_table_set_str(table, row, BEFORE, told->before);
+	tw_table_set_str(table, row, AFTER, told->after);
 }
 
 static int write_ops(struct tw_prepared *prepared, const struct work *w, struct trawl_error *err)
 {
 	struct trawl_table *table = tw_table_new(&ops_spec, prepared->allocator);
-	struct tw_str text, scratch;
-	int status = TRAWL_ENOMEM;
+	struct tw_str text;
+	int status;
 	size_t i;
 
-	tw_str_init(&text, prepared->allocator);
-	tw_str_init(&scratch, prepared->allocator);
 	for (i = 0; table && i < w->largest_count; i++)
-		add_row(w, table, i, &scratch);
-	if (table && !scratch.failed)
-		status = tw_table_finish(table, NULL);
-	if (status) {
-		trawl_error_set(err, status, "out of memory");
-	} else {
-		tw_render_csv(table, &text);
-		status = tw_prepared_write(prepared, TW_CATEGORY_DATA, TW_CPU_IDLE_OPS, &text, err);
+		add_row(table, &w->told[i]);
+	if (!table || tw_table_finish(table, NULL)) {
+		trawl_table_free(table);
+		return tw_no_memory(err);
 	}
+	tw_str_init(&text, prepared->allocator);
+	tw_render_csv(table, &text);
+	status = tw_prepared_write(prepared, TW_CATEGORY_DATA, TW_CPU_IDLE_OPS, &text, err);
 	tw_str_release(&text);
-	tw_str_release(&scratch);
 	trawl_table_free(table);
 	return status;
 }
 
-/* ---- the JSON */
+/* ---- all of it */
 
-static void add_timeline(struct work *w)
+static void sum_time(struct work *w)
 {
 	const struct tw_timeline *t = w->in->timeline;
-	struct tw_json *json = &w->json;
-	int64_t largest_ns = w->largest_count ? w->largest[0].gap->dur_ns : 0;
 
-	tw_json_key(json, "idle_analysis");
-	tw_json_object(json, TW_JSON_LINES);
-	tw_field_us(json, "total_time_us", t->total_ns);
-	tw_field_us(json, "busy_time_us", t->busy_ns);
-	tw_field_us(json, "computation_time_us", t->compute_ns);
-	tw_field_us(json, "exposed_comm_time_us", t->exposed_communication_ns);
-	tw_field_us(json, "exposed_memcpy_time_us", t->exposed_copy_ns);
-	tw_field_us(json, "idle_time_us", t->idle_ns);
-	tw_field_real(json, "idle_percent_of_total",
-		      percent_of((double)t->idle_ns, (double)t->total_ns), 2);
-	tw_field_count(json, "gap_count", w->gaps.count);
-	tw_field_us(json, "largest_gap_us", largest_ns);
-	tw_json_end(json);
+	w->idle->time = (struct tw_idle_time){
+		.total_ns = t->total_ns,
+		.busy_ns = t->busy_ns,
+		.computation_ns = t->compute_ns,
+		.exposed_comm_ns = t->exposed_communication_ns,
+		.exposed_memcpy_ns = t->exposed_copy_ns,
+		.idle_ns = t->idle_ns,
+		.idle_percent = percent_of((double)t->idle_ns, (double)t->total_ns),
+		.gap_count = w->gaps.count,
+		.largest_gap_ns = w->largest_count ? w->told[0].dur_ns : 0,
+	};
 }
 
-static void add_name(struct work *w, const char *key, uint32_t text)
-{
-	size_t len;
-	const char *ptr = tw_pool_text(&w->in->trace->texts, text, &len);
-
-	tw_json_key(&w->json, key);
-	if (text)
-		tw_json_string(&w->json, ptr, len);
-	else
-		tw_json_null(&w->json);
-}
-
-/* Whether a gap lies right behind the first GPU work, or right before the last. */
-static bool is_at_edge(const struct work *w, const struct tw_gap *gap)
-{
-	const struct tw_gpu *gpu = &w->in->derived->gpu;
-	bool linked_only = w->in->options->linked_only;
-	uint64_t first = 0, last = gpu->count;
-
-	while (linked_only && first < gpu->count && gpu->launch[first] == TW_NONE)
-		first++;
-	while (linked_only && last && gpu->launch[last - 1] == TW_NONE)
-		last--;
-	return gap->before == first || (last && gap->after == last - 1);
-}
-
-static uint32_t name_of_event(const struct work *w, uint32_t event)
-{
-	return event == TW_NONE ? 0 : w->in->trace->events.name[event];
-}
-
-/* What runs on the launching thread for most of a gap. */
-static void add_running(struct work *w, const struct told *told, struct tw_str *scratch)
-{
-	const struct tw_derived *d = w->in->derived;
-	const struct tw_gap_host *host = &told->host;
-	uint32_t after = told->gap->after;
-	struct tw_json *json = &w->json;
-
-	tw_field_bool(json, "at_edge", is_at_edge(w, told->gap));
-	add_name(w, "running_call", name_of_event(w, host->call));
-	if (host->call != TW_NONE) {
-		tw_field_us(json, "running_call_us", w->in->trace->events.dur_ns[host->call]);
-		tw_field_bool(json, "running_call_launches",
-			      d->host.event[d->gpu.launch[after]] == host->call &&
-				      tw_class(w->in->trace, d->gpu.event[after]) ==
-					      TRAWL_CLASS_KERNEL);
-	}
-	add_name(w, "running_operation", name_of_event(w, host->operation));
-	tw_field_text(json, "running_python_function",
-		      python_name(w, name_of_event(w, host->python), scratch));
-}
-
-static void add_gap(struct work *w, size_t rank, struct tw_str *scratch)
-{
-	const struct told *told = &w->largest[rank];
-	struct tw_json *json = &w->json;
-
-	tw_json_object(json, TW_JSON_LINES);
-	tw_field_count(json, "rank", rank + 1);
-	tw_field_us(json, "start_us", told->gap->start_ns);
-	tw_field_us(json, "duration_us", told->gap->dur_ns);
-	tw_field_text(json, "cause", tw_idle_cause_known[told->gap->cause].key);
-	add_name(w, "operation", told->operation);
-	add_name(w, "launch_call", told->call);
-	tw_field_text(json, "python_function", python_name(w, told->python, scratch));
-	add_name(w, "kernel_before", told->before);
-	add_name(w, "kernel_after", told->after);
-	add_running(w, told, scratch);
-	tw_json_end(json);
-}
-
-/* The largest gap of a cause, where it is among the largest of all. */
-static void add_largest(struct work *w, enum tw_idle_cause cause, struct tw_str *scratch)
-{
-	size_t i;
-
-	tw_json_key(&w->json, "largest_gap");
-	for (i = 0; i < w->largest_count && w->largest[i].gap->cause != cause; i++)
-		;
-	if (i < w->largest_count)
-		add_gap(w, i, scratch);
-	else
-		tw_json_null(&w->json);
-}
-
-static void add_cause(struct work *w, enum tw_idle_cause cause, struct tw_str *scratch)
+static void sum_cause(struct work *w, enum tw_idle_cause cause)
 {
 	const struct tw_idle_sum *sum = &w->gaps.sums[cause];
 	const struct tw_timeline *t = w->in->timeline;
-	struct tw_json *json = &w->json;
-	int64_t without_ns = t->total_ns - sum->total_ns;
-
-	tw_json_key(json, tw_idle_cause_known[cause].key);
-	tw_json_object(json, TW_JSON_LINES);
-	tw_field_count(json, "count", (uint64_t)sum->count);
-	tw_field_us(json, "total_time_us", sum->total_ns);
-	tw_field_real(json, "mean_us",
-		      sum->count ? (double)sum->total_ns / 1000 / (double)sum->count : (double)NAN,
-		      3);
-	tw_field_us(json, "largest_us", sum->largest_ns);
-	tw_field_real(json, "largest_percent",
-		      percent_of((double)sum->largest_ns, (double)sum->total_ns), 2);
-	tw_field_count(json, "gaps_of_80_percent", w->most_of_it[cause]);
-	tw_field_real(json, "percent_of_idle",
-		      percent_of((double)sum->total_ns, (double)t->idle_ns), 2);
-	tw_field_real(json, "percent_of_total",
-		      percent_of((double)sum->total_ns, (double)t->total_ns), 2);
-	tw_field_us(json, "total_time_without_us", without_ns);
-	tw_field_real(json, "speedup_without",
-		      without_ns > 0 ? (double)t->total_ns / (double)without_ns : (double)NAN, 4);
-	add_largest(w, cause, scratch);
-	tw_json_end(json);
-}
-
-static void add_kernels(struct work *w)
-{
-	const struct kernels *k = &w->kernels;
-	struct tw_json *json = &w->json;
+	struct tw_idle_part *p = &w->idle->causes[cause];
+	double ns = (double)sum->total_ns;
 	size_t i;
 
-	tw_json_key(json, "kernel_analysis");
-	tw_json_object(json, TW_JSON_LINES);
-	tw_field_us(json, "short_kernel_threshold_us", w->in->options->short_kernel_ns);
-	tw_field_count(json, "short_kernel_count", k->short_count);
-	tw_field_real(json, "short_kernel_percent",
-		      percent_of((double)k->short_count, (double)k->count), 2);
-	tw_field_sum_us(json, "short_kernel_time_us", k->short_ns);
-	tw_field_real(json, "short_kernel_time_percent",
-		      percent_of((double)k->short_ns, (double)k->total_ns), 2);
-	tw_field_count(json, "total_kernel_count", k->count);
-	tw_field_sum_us(json, "total_kernel_time_us", k->total_ns);
-	tw_field_real(json, "avg_kernel_time_us",
-		      k->count ? (double)k->total_ns / 1000 / (double)k->count : (double)NAN, 3);
-	tw_json_key(json, "kernel_count_by_category");
-	tw_json_object(json, TW_JSON_LINES);
-	for (i = 0; i < k->category_count; i++)
-		tw_field_count(json, k->categories[i].name, k->categories[i].count);
-	tw_json_end(json);
-	tw_json_end(json);
+	p->count = (uint64_t)sum->count;
+	p->total_ns = sum->total_ns;
+	p->largest_ns = sum->largest_ns;
+	p->without_ns = t->total_ns - sum->total_ns;
+	p->mean_us = tw_as_written(sum->count ? ns / 1000 / (double)sum->count : (double)NAN, 3);
+	p->largest_percent = tw_as_written(percent_of((double)sum->largest_ns, ns), 2);
+	p->percent_of_idle = percent_of(ns, (double)t->idle_ns);
+	p->percent_of_total = percent_of(ns, (double)t->total_ns);
+	p->speedup_without = tw_as_written(
+		p->without_ns > 0 ? (double)t->total_ns / (double)p->without_ns : (double)NAN, 4);
+	for (i = 0; i < w->largest_count && w->told[i].of != cause; i++)
+		;
+	if (i == w->largest_count)
+		return;
+	p->largest = tw_arena_alloc(w->arena, sizeof(*p->largest));
+	if (p->largest)
+		*p->largest = w->told[i];
 }
 
 static int write_data(struct tw_prepared *prepared, struct work *w, struct trawl_error *err)
 {
-	struct tw_json *json = &w->json;
-	struct tw_str text, scratch;
+	size_t count = w->largest_count < LARGEST_TOLD ? w->largest_count : LARGEST_TOLD;
+	struct tw_cpu_idle *idle = w->idle;
+	struct tw_str text;
 	int status, i;
-	size_t gap;
 
-	tw_str_init(&text, prepared->allocator);
-	tw_str_init(&scratch, prepared->allocator);
-	tw_json_init(json, &text);
-	tw_json_object(json, TW_JSON_LINES);
-	add_timeline(w);
-	tw_json_key(json, "causes");
-	tw_json_object(json, TW_JSON_LINES);
+	sum_time(w);
+	count_kernels(w);
 	for (i = 0; i < TW_IDLE_CAUSES; i++)
-		add_cause(w, i, &scratch);
-	tw_json_end(json);
-	add_kernels(w);
-	tw_json_key(json, "largest_gaps");
-	tw_json_array(json, TW_JSON_LINES);
-	for (gap = 0; gap < w->largest_count && gap < LARGEST_TOLD; gap++)
-		add_gap(w, gap, &scratch);
-	tw_json_end(json);
-	tw_json_end(json);
-	tw_json_finish(json);
-	text.failed |= scratch.failed;
+		sum_cause(w, i);
+	idle->gaps.at = tw_arena_alloc(w->arena, (count + 1) * sizeof(*idle->gaps.at));
+	if (w->arena->failed)
+		return tw_no_memory(err);
+	memcpy(idle->gaps.at, w->told, count * sizeof(*w->told));
+	idle->gaps.count = count;
+	tw_str_init(&text, prepared->allocator);
+	tw_fields_document(&text, &tw_cpu_idle_fields, idle);
 	status = tw_prepared_write(prepared, TW_CATEGORY_DATA, TW_CPU_IDLE_DATA, &text, err);
 	tw_str_release(&text);
-	tw_str_release(&scratch);
+	prepared->cpu_idle = idle;
 	return status;
 }
 
 int tw_prepare_cpu_idle(struct tw_prepared *prepared, const struct tw_analysis_input *in,
 			struct trawl_error *err)
 {
-	struct work w = { .in = in };
+	struct work w = { .in = in, .arena = &prepared->arena };
 	int status = tw_idle_gaps_init(&w.gaps, in);
 
-	if (!status && (choose_largest(&w) || find_python(&w) || find_hosts(&w)))
+	w.idle = tw_arena_array(w.arena, 1, sizeof(*w.idle));
+	if (!status &&
+	    (!w.idle || choose_largest(&w) || find_python(&w) || find_hosts(&w) || w.arena->failed))
 		status = TRAWL_ENOMEM;
-	if (status) {
-		trawl_error_set(err, status, "out of memory");
-	} else {
-		count_kernels(&w);
+	if (status)
+		tw_no_memory(err);
+	else
 		status = write_ops(prepared, &w, err);
-	}
 	if (!status)
 		status = write_data(prepared, &w, err);
 	tw_idle_gaps_release(&w.gaps);

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "render/render.h"
 #include "standalone/manifest.h"
-#include "standalone/tree_data.h"
 #include "table/table.h"
 
 #include <string.h>
@@ -27,7 +26,7 @@ static const struct tw_table_spec ops_spec = { .name = "ops",
 
 /* A part of the rows of a category as a table; NULL when out of memory. */
 static struct trawl_table *ops_table(const struct trawl_table *all,
-				     const struct tw_category_rows *category, size_t first,
+				     const struct tw_prepared_category *category, size_t first,
 				     const struct trawl_allocator *allocator)
 {
 	size_t columns = trawl_table_columns(all), i, column;
@@ -41,19 +40,19 @@ static struct trawl_table *ops_table(const struct trawl_table *all,
 	memcpy(list + columns, added_columns, sizeof(added_columns));
 	table = tw_table_new_columns(&ops_spec, list, columns + ADDED, allocator);
 	tw_free(allocator, list, (columns + ADDED) * sizeof(*list));
-	for (i = 0; table && i < PART_ROWS && first + i < category->count; i++) {
+	for (i = 0; table && i < PART_ROWS && first + i < category->ops_count; i++) {
 		tw_table_add_row(table);
 		for (column = 0; column < columns; column++)
 			tw_table_copy_cell(table, i, column, all, category->rows[first + i],
 					   column);
 		tw_table_set_str(table, i, columns, category->name);
-		tw_table_set_str(table, i, columns + 1, category->display_name);
+		tw_table_set_str(table, i, columns + 1, category->title);
 	}
 	return table;
 }
 
 static int write_part(struct tw_prepared_text *file, const struct trawl_table *all,
-		      const struct tw_category_rows *category, size_t first,
+		      const struct tw_prepared_category *category, size_t first,
 		      const struct trawl_allocator *allocator, struct trawl_error *err)
 {
 	struct trawl_table *table = ops_table(all, category, first, allocator);
@@ -70,7 +69,7 @@ static int write_part(struct tw_prepared_text *file, const struct trawl_table *a
 }
 
 static int write_ops(struct tw_prepared *prepared, const struct trawl_table *all,
-		     const struct tw_category_rows *category, struct trawl_error *err)
+		     const struct tw_prepared_category *category, struct trawl_error *err)
 {
 	struct tw_prepared_text file;
 	int status = tw_prepared_open(prepared, TW_CATEGORY_DATA, category->name, "_ops.csv", &file,
@@ -81,12 +80,12 @@ static int write_ops(struct tw_prepared *prepared, const struct trawl_table *all
 		if (!status)
 			status = write_part(&file, all, category, first, prepared->allocator, err);
 		first += PART_ROWS;
-	} while (!status && first < category->count);
+	} while (!status && first < category->ops_count);
 	return tw_prepared_close(&file, status, err);
 }
 
 static int write_metadata(struct tw_prepared *prepared, const struct tw_manifest *manifest,
-			  const struct tw_category_rows *category, struct trawl_error *err)
+			  const struct tw_prepared_category *category, struct trawl_error *err)
 {
 	struct tw_str text;
 	int status;
@@ -100,18 +99,17 @@ static int write_metadata(struct tw_prepared *prepared, const struct tw_manifest
 }
 
 static int write_category(struct tw_prepared *prepared, const struct tw_manifest *manifest,
-			  const struct tw_trees *trees, const struct tw_category_rows *category,
-			  struct trawl_error *err)
+			  const struct tw_prepared_category *category, struct trawl_error *err)
 {
 	struct tw_str text;
-	int status;
+	int status = write_metadata(prepared, manifest, category, err);
 
+	if (status || tw_category_is_system(category))
+		return status;
 	tw_str_init(&text, prepared->allocator);
-	status = write_ops(prepared, manifest->categories.table, category, err);
-	if (!status)
-		status = write_metadata(prepared, manifest, category, err);
+	status = write_ops(prepared, manifest->table, category, err);
 	if (!status) {
-		tw_trees_json(&text, trees, category);
+		tw_trees_json(&text, category);
 		status = tw_prepared_write_of(prepared, TW_CATEGORY_DATA, category->name,
 					      "_tree_data.json", &text, err);
 	}
@@ -127,7 +125,7 @@ static int write_manifest(struct tw_prepared *prepared, const struct tw_manifest
 	int status;
 
 	tw_str_init(&text, prepared->allocator);
-	tw_manifest_json(&text, manifest);
+	tw_fields_document(&text, &tw_manifest_fields, manifest);
 	status = tw_prepared_write(prepared, TW_CATEGORY_DATA, TW_MANIFEST, &text, err);
 	if (!status)
 		status = tw_prepared_write(prepared, "", TW_MANIFEST, &text, err);
@@ -135,60 +133,45 @@ static int write_manifest(struct tw_prepared *prepared, const struct tw_manifest
 	return status;
 }
 
-static int write_system(struct tw_prepared *prepared, const struct tw_manifest *manifest,
-			struct trawl_error *err)
+/* What is analysed next is the table itself, unless its files hold other texts: then a table of these. */
+static int find_table(struct tw_prepared *prepared, const struct trawl_report *report,
+		      const struct trawl_table **table, struct trawl_error *err)
 {
-	const struct tw_analysis_input *in = tw_report_input(manifest->report);
-	int status = write_metadata(prepared, manifest, &tw_cpu_idle_area, err);
-
-	if (!status)
-		status = write_metadata(prepared, manifest, &tw_multi_kernel_area, err);
-	if (!status)
-		status = tw_prepare_multi_kernel(prepared, in, err);
-	if (!status)
-		status = tw_prepare_cpu_idle(prepared, in, err);
-	return status;
-}
-
-/* What is analysed next is the table itself, unless its files hold other texts. */
-static int keep_categories(struct tw_prepared *prepared, const struct tw_manifest *manifest,
-			   struct trawl_error *err)
-{
-	struct tw_report_categories *kept = tw_arena_alloc(&prepared->arena, sizeof(*kept));
 	struct trawl_table *other = NULL;
 
-	if (!kept)
-		return tw_no_memory(err);
-	*kept = manifest->categories;
-	if (kept->table && tw_table_safe(kept->table, prepared->allocator, &other, err))
+	*table = trawl_report_find(report, "unified_perf_summary");
+	if (*table && tw_table_safe(*table, prepared->allocator, &other, err))
 		return err->status;
-	prepared->categories = other ? NULL : kept;
-	trawl_table_free(other);
-	return 0;
+	if (!other)
+		return 0;
+	*table = other;
+	return tw_prepared_own(prepared, other, err);
 }
 
 int tw_prepare(struct tw_prepared *prepared, const struct trawl_report *report,
 	       const char *trace_name, struct trawl_error *err)
 {
-	struct tw_manifest manifest;
-	struct tw_trees trees;
+	const struct tw_analysis_input *in = tw_report_input(report);
+	struct tw_manifest *m = tw_arena_array(&prepared->arena, 1, sizeof(*m));
+	const struct trawl_table *table;
 	int status;
 	size_t i;
 
-	status = tw_manifest_init(&manifest, &prepared->arena, report, trace_name, err);
+	if (!m)
+		return tw_no_memory(err);
+	status = find_table(prepared, report, &table, err);
 	if (!status)
-		status = tw_trees_init(&trees, &prepared->arena, &manifest, err);
-	if (status)
-		return status;
-	for (i = 0; !status && i < manifest.categories.count; i++)
-		status = write_category(prepared, &manifest, &trees, &manifest.categories.items[i],
-					err);
-	tw_trees_release(&trees);
+		status = tw_manifest_make(m, &prepared->arena, report, table, trace_name, err);
 	if (!status)
-		status = keep_categories(prepared, &manifest, err);
+		status = tw_manifest_trees(m, &prepared->arena, report, err);
+	for (i = 0; !status && i < m->categories.count; i++)
+		status = write_category(prepared, m, &m->categories.at[i], err);
 	if (!status)
-		status = write_system(prepared, &manifest, err);
+		status = tw_prepare_multi_kernel(prepared, in, err);
 	if (!status)
-		status = write_manifest(prepared, &manifest, err);
+		status = tw_prepare_cpu_idle(prepared, in, err);
+	if (!status)
+		status = write_manifest(prepared, m, err);
+	prepared->manifest = m;
 	return status;
 }

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "os/file.h"
 #include "os/inputs.h"
-#include "standalone/categories.h"
+#include "standalone/manifest.h"
 #include "table/csv.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ void tw_prepared_init(struct tw_prepared *prepared, const char *dir,
 void tw_prepared_again(struct tw_prepared *prepared, const struct tw_prepared *of)
 {
 	tw_prepared_init(prepared, of->dir, of->allocator);
-	prepared->categories = of->categories;
+	prepared->manifest = of->manifest;
 }
 
 /* In the arena. */
@@ -118,19 +118,34 @@ static int read_ops(struct tw_prepared *prepared, const char *name,
 	return status;
 }
 
-static bool find_ops(const struct tw_report_categories *categories, const char *category,
+static bool find_ops(const struct tw_manifest *manifest, const char *category,
 		     struct tw_prepared_ops *ops)
 {
 	size_t i;
 
-	for (i = 0; categories && i < categories->count; i++)
-		if (!strcmp(categories->items[i].name, category)) {
-			*ops = (struct tw_prepared_ops){ categories->table,
-							 categories->items[i].rows,
-							 categories->items[i].count };
-			return true;
-		}
+	for (i = 0; manifest && i < manifest->categories.count; i++) {
+		const struct tw_prepared_category *c = &manifest->categories.at[i];
+
+		if (strcmp(c->name, category) || tw_category_is_system(c))
+			continue;
+		*ops = (struct tw_prepared_ops){ manifest->table, c->rows, c->ops_count };
+		return true;
+	}
 	return false;
+}
+
+int tw_prepared_own(struct tw_prepared *prepared, struct trawl_table *table,
+		    struct trawl_error *err)
+{
+	struct tw_prepared_table *own = tw_arena_alloc(&prepared->arena, sizeof(*own));
+
+	if (!own) {
+		trawl_table_free(table);
+		return tw_no_memory(err);
+	}
+	*own = (struct tw_prepared_table){ table, prepared->tables };
+	prepared->tables = own;
+	return 0;
 }
 
 int tw_prepared_ops(struct tw_prepared *prepared, const char *category,
@@ -138,21 +153,20 @@ int tw_prepared_ops(struct tw_prepared *prepared, const char *category,
 		    struct trawl_error *err)
 {
 	const char *name = tw_prepared_name(prepared, category, "_ops.csv");
-	struct tw_prepared_table *own = tw_arena_alloc(&prepared->arena, sizeof(*own));
+	struct trawl_table *table;
 	int status;
 
 	*ops = (struct tw_prepared_ops){ 0 };
-	if (!name || !own)
+	if (!name)
 		return tw_no_memory(err);
-	if (find_ops(prepared->categories, category, ops))
+	if (find_ops(prepared->manifest, category, ops))
 		return 0;
-	status = read_ops(prepared, name, wanted, &own->table, err);
-	if (status)
-		return status;
-	own->next = prepared->tables;
-	prepared->tables = own;
-	*ops = (struct tw_prepared_ops){ own->table, NULL, trawl_table_rows(own->table) };
-	return 0;
+	status = read_ops(prepared, name, wanted, &table, err);
+	if (!status)
+		status = tw_prepared_own(prepared, table, err);
+	if (!status)
+		*ops = (struct tw_prepared_ops){ table, NULL, trawl_table_rows(table) };
+	return status;
 }
 
 static size_t row_of(const struct tw_prepared_ops *ops, size_t at)

@@ -24,13 +24,20 @@
 #define TW_KEY_PERCENT_OF_TOTAL "percent_of_total"
 
 struct tw_prepared_table; /* what was read */
+struct tw_manifest;
+struct tw_cpu_idle;
+struct tw_multi_kernel;
 
 /* Values that are read live until the release. */
 struct tw_prepared {
 	const struct trawl_allocator *allocator;
 	const char *dir; /* the caller's */
 	/* Of the report that it was made of, while that is there; NULL: what files hold. */
-	const struct tw_report_categories *categories;
+	const struct tw_manifest *manifest;
+	struct tw_cpu_idle *cpu_idle;
+	struct tw_multi_kernel *multi_kernel;
+	/* What limits the run, for people; NULL: it was not diagnosed. */
+	const struct trawl_table *findings;
 	struct tw_arena arena;
 	struct tw_prepared_table *tables;
 };
@@ -54,6 +61,9 @@ const struct tw_json_value *tw_prepared_json_some(struct tw_prepared *prepared, 
 						  const char *name,
 						  const struct tw_json_sieve *sieve,
 						  struct trawl_error *err);
+/* Takes the table, which is freed with the rest: at once when memory is out. */
+int tw_prepared_own(struct tw_prepared *prepared, struct trawl_table *table,
+		    struct trawl_error *err) TRAWL_MUST_CHECK;
 /* The operations of a category: rows of a table. */
 struct tw_prepared_ops {
 	const struct trawl_table *table;

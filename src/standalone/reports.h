@@ -5,7 +5,7 @@
 #ifndef TW_STANDALONE_REPORTS_H
 #define TW_STANDALONE_REPORTS_H
 
-#include "standalone/json_fields.h"
+#include "standalone/fields.h"
 #include "standalone/standalone.h"
 
 #define TW_PRIORITY_DATA "priority_data.json"

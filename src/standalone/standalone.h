@@ -22,9 +22,20 @@ enum tw_category_status {
 	TW_CATEGORY_FAILED,  /* its data cannot be used */
 };
 
+struct tw_category_data;
+struct tw_system;
+struct tw_findings_place;
+
 struct tw_category_result {
 	enum tw_category_status status;
 	char message[1024]; /* of a failure */
+	/* NaN: not known. Areas of the system: idle time, or communication and copies. */
+	double time_ms, percent_of_compute;
+	int64_t bottlenecks;
+	const struct tw_category_data *data; /* of operations; NULL: */
+	const struct tw_system *system;	     /* an area of the system, and its findings */
+	void (*markdown)(struct tw_str *out, const void *system,
+			 const struct tw_findings_place *place);
 };
 
 /* ---- prepare */
@@ -42,8 +53,9 @@ int tw_prepare_cpu_idle(struct tw_prepared *prepared, const struct tw_analysis_i
 /* ---- category: an error only when a file cannot be written or memory is out */
 
 /* Any of them by its name ("gemm", "multi_kernel", "cpu_idle"). */
-int tw_category(struct tw_prepared *prepared, const char *name, struct tw_category_result *result,
-		struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_category_analyse(struct tw_prepared *prepared, const char *name,
+			struct tw_category_result *result,
+			struct trawl_error *err) TRAWL_MUST_CHECK;
 int tw_category_compute(struct tw_prepared *prepared, const char *name,
 			struct tw_category_result *result,
 			struct trawl_error *err) TRAWL_MUST_CHECK;

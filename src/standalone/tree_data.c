@@ -1,14 +1,19 @@
-#include "standalone/tree_data.h"
+/*
+ * Of the operations that matter most in a category, who calls them, what they call, and what runs beside
+ * them: <category>_tree_data.json.
+ */
+#include "standalone/manifest.h"
 
+#include "analysis/analysis.h"
+#include "analysis/launches/enclosing.h"
 #include "analysis/launches/siblings.h"
 #include "analysis/signature.h"
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "findings/findings.h"
-#include "json/writer.h"
-#include "table/table.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of a category without an operation above the threshold, so many with the most time. */
@@ -19,62 +24,138 @@
 #define MOST_CALLEES 200
 #define MODULE "nn.Module: "
 
+/* ---- members */
+
+#define F(kind, member, key, ...) TW_FIELD(struct tw_caller, kind, member, key, __VA_ARGS__)
+static const struct tw_member frame_fields[] = { F(PLAIN, name, "name"), F(PLAIN, type, "type") };
+#undef F
+static const struct tw_fields frames = TW_FIELDS(struct tw_caller, frame_fields, .inlined = true);
+
+#define F(kind, member, key, ...) TW_FIELD(struct tw_callee, kind, member, key, __VA_ARGS__)
+static const struct tw_member callee_fields[] = {
+	F(PLAIN, name, "name"),
+	F(PLAIN, type, "type"),
+	F(COUNT, depth, "depth"),
+	F(NS, dur_ns, "dur_us", 3),
+	F(TEXT, input_dims, "input_dims", .if_known = true),
+	F(TEXT, input_type, "input_type", .if_known = true),
+};
+#undef F
+const struct tw_fields tw_callee_fields =
+	TW_FIELDS(struct tw_callee, callee_fields, .inlined = true);
+
+#define F(kind, member, key, ...) TW_FIELD(struct tw_neighbour, kind, member, key, __VA_ARGS__)
+static const struct tw_member neighbour_fields[] = {
+	F(PLAIN, name, "name"),
+	F(PLAIN, category, "category"),
+	F(NS, time_ns, "time_us", 3),
+	F(COUNT, kernels, "kernels"),
+	F(BOOL, self, "self", .if_known = true),
+};
+#undef F
+static const struct tw_fields neighbours =
+	TW_FIELDS(struct tw_neighbour, neighbour_fields, .inlined = true);
+
+#define F(kind, member, key, ...) TW_FIELD(struct tw_tree, kind, member, key, __VA_ARGS__)
+static const struct tw_member tree_fields[] = {
+	F(PLAIN, op, "op"),
+	F(COUNT, uid, "ex_uid"),
+	F(COUNT, call_count, "call_count"),
+	F(REAL, time_ms, "time_ms", 3),
+	F(PLAIN, input_dims, "input_dims"),
+	F(LIST, callers, "parent_chain", .of = &frames),
+	F(LIST, callees, "subtree", .of = &tw_callee_fields),
+	F(LIST, neighbours, "siblings", .of = &neighbours),
+	F(REAL, chain_count, "chain_count"),
+	F(REAL, chain_us, "chain_us", 3),
+	F(REAL, chain_longest_us, "chain_longest_us", 3),
+	F(BOOL, unfused_attention, "unfused_attention"),
+	F(TEXTS, chain, "chain", .inlined = true),
+	F(TEXT, chain_id, "chain_id"),
+	F(TEXT, chain_under, "chain_under"),
+	F(COUNT, chain_same, "chain_same"),
+	F(BOOL, fusion_opportunity, "fusion_opportunity"),
+	F(TEXTS, notes, "notes"),
+};
+#undef F
+const struct tw_fields tw_tree_fields = TW_FIELDS(struct tw_tree, tree_fields);
+
 /* ---- which operations */
+
+/* An operation that is looked at: a row of a category. */
+struct place {
+	struct tw_prepared_category *category;
+	size_t row;	  /* of unified_perf_summary */
+	uint32_t event;	  /* an example of its calls */
+	uint32_t node;	  /* of the host, TW_NONE: it is none */
+	uint32_t forward; /* host node of the forward operation of a backward one, TW_NONE: none */
+};
+
+struct trees {
+	const struct tw_manifest *manifest;
+	const struct tw_analysis_input *in;
+	struct tw_arena *arena;
+	struct place *items;
+	size_t count;
+	/* Of the operations, then of their forward operations in the same order. */
+	struct tw_enclosing around;
+	struct tw_str text; /* scratch */
+};
+
+static void release(struct trees *trees)
+{
+	if (trees->around.allocator)
+		tw_enclosing_release(&trees->around);
+}
 
 static int64_t kernel_ns(const struct trawl_table *table, size_t row)
 {
 	return tw_table_cell(table, row, "Kernel Time (µs)_sum").integer;
 }
 
-static bool is_over_threshold(const struct tw_manifest *m, const struct tw_category_rows *category,
-			      size_t row)
+static bool is_over_threshold(const struct tw_manifest *m,
+			      const struct tw_prepared_category *category, size_t row)
 {
 	struct tw_facts facts;
 
 	tw_facts_init(&facts);
 	if (category->kernel_ns > 0)
 		facts.value[TW_FACT_percent_of_category] =
-			100 * (double)kernel_ns(m->categories.table, row) /
-			(double)category->kernel_ns;
+			100 * (double)kernel_ns(m->table, row) / category->kernel_ns;
 	return tw_level_is_yes("tree_operation", &facts);
 }
 
 /* Kernels of one graph launch are rows of the same event: one tree. `first` of the category. */
-static void add_tree(struct tw_trees *trees, size_t first, size_t row)
+static void add_tree(struct trees *trees, size_t first, struct tw_prepared_category *category,
+		     size_t row)
 {
-	const struct trawl_table *table = trees->manifest->categories.table;
-	uint32_t event = (uint32_t)tw_table_cell(table, row, "ex_UID").integer;
+	uint32_t event = (uint32_t)tw_table_cell(trees->manifest->table, row, "ex_UID").integer;
 	size_t i;
 
 	for (i = first; i < trees->count; i++)
 		if (trees->items[i].event == event)
 			return;
-	trees->items[trees->count++] = (struct tw_tree){
-		.row = row,
-		.event = event,
-		.node = TW_NONE,
-		.forward = TW_NONE,
-	};
+	category->trees.count++;
+	trees->items[trees->count++] = (struct place){ category, row, event, TW_NONE, TW_NONE };
 }
 
-static void choose(struct tw_trees *trees)
+static void choose(struct trees *trees)
 {
 	const struct tw_manifest *m = trees->manifest;
 	size_t c, i;
 
 	for (c = 0; c < m->categories.count; c++) {
-		const struct tw_category_rows *category = &m->categories.items[c];
+		struct tw_prepared_category *category = &m->categories.at[c];
+		size_t first = trees->count;
 
-		trees->first[c] = trees->count;
-		for (i = 0; i < category->count; i++)
+		for (i = 0; i < category->ops_count; i++)
 			if (is_over_threshold(m, category, category->rows[i]))
-				add_tree(trees, trees->first[c], category->rows[i]);
-		if (trees->count > trees->first[c])
+				add_tree(trees, first, category, category->rows[i]);
+		if (trees->count > first)
 			continue;
-		for (i = 0; i < category->count && i < FALLBACK_OPERATIONS; i++)
-			add_tree(trees, trees->first[c], category->rows[i]);
+		for (i = 0; i < category->ops_count && i < FALLBACK_OPERATIONS; i++)
+			add_tree(trees, first, category, category->rows[i]);
 	}
-	trees->first[c] = trees->count;
 }
 
 /* ---- where they are */
@@ -95,7 +176,7 @@ static uint32_t forward_of(const struct tw_analysis_input *in, uint64_t node)
 }
 
 /* Host nodes of the chosen events: one pass. 0 or -1, out of memory. */
-static int find_nodes(struct tw_trees *trees, const struct tw_analysis_input *in)
+static int find_nodes(struct trees *trees, const struct tw_analysis_input *in)
 {
 	const struct tw_derived *d = in->derived;
 	size_t bytes = in->trace->events.count / 8 + 1, i;
@@ -121,17 +202,17 @@ static int find_nodes(struct tw_trees *trees, const struct tw_analysis_input *in
 	return 0;
 }
 
-static bool any_is_full(const struct tw_trees *trees)
+static bool any_is_full(const struct trees *trees)
 {
 	size_t i;
 
 	for (i = 0; i < 2 * trees->count; i++)
-		if (tw_enclosing_is_full(&trees->enclosing, i))
+		if (tw_enclosing_is_full(&trees->around, i))
 			return true;
 	return false;
 }
 
-static int find_callers(struct tw_trees *trees, struct tw_arena *arena,
+static int find_callers(struct trees *trees, struct tw_arena *arena,
 			const struct tw_analysis_input *in)
 {
 	uint32_t *targets = tw_arena_alloc(arena, (2 * trees->count + 1) * sizeof(*targets));
@@ -142,7 +223,7 @@ static int find_callers(struct tw_trees *trees, struct tw_arena *arena,
 	if (!targets)
 		return -1;
 	for (i = 0; i < trees->count; i++) {
-		const struct tw_tree *tree = &trees->items[i];
+		const struct place *tree = &trees->items[i];
 
 		targets[i] = tree->event;
 		targets[trees->count + i] = tree->forward == TW_NONE ?
@@ -150,9 +231,9 @@ static int find_callers(struct tw_trees *trees, struct tw_arena *arena,
 						    in->derived->host.event[tree->forward];
 	}
 	do {
-		tw_trees_release(trees);
+		release(trees);
 		most *= 2;
-		status = tw_enclosing_init(&trees->enclosing, in->trace, targets, 2 * trees->count,
+		status = tw_enclosing_init(&trees->around, in->trace, targets, 2 * trees->count,
 					   TW_CLASS_BIT(TRAWL_CLASS_PYTHON) |
 						   TW_CLASS_BIT(TRAWL_CLASS_ANNOTATION) |
 						   TW_CLASS_BIT(TRAWL_CLASS_CPU_OP),
@@ -161,72 +242,23 @@ static int find_callers(struct tw_trees *trees, struct tw_arena *arena,
 	return status;
 }
 
-int tw_trees_init(struct tw_trees *trees, struct tw_arena *arena,
-		  const struct tw_manifest *manifest, struct trawl_error *err)
-{
-	const struct tw_analysis_input *in = tw_report_input(manifest->report);
-	const struct trawl_table *table = manifest->categories.table;
-	size_t rows = table ? trawl_table_rows(table) : 0;
+/* ---- a tree */
 
-	*trees = (struct tw_trees){ .manifest = manifest };
-	trees->items = tw_arena_alloc(arena, (rows + 1) * sizeof(*trees->items));
-	trees->first =
-		tw_arena_alloc(arena, (manifest->categories.count + 1) * sizeof(*trees->first));
-	if (!trees->items || !trees->first)
-		return tw_no_memory(err);
-	choose(trees);
-	if (find_nodes(trees, in) || find_callers(trees, arena, in)) {
-		tw_trees_release(trees);
-		return tw_no_memory(err);
-	}
-	return 0;
+static const char *event_text(const struct trees *t, uint32_t event)
+{
+	return t->in->trace->texts.entries[t->in->trace->events.name[event]].ptr;
 }
 
-void tw_trees_release(struct tw_trees *trees)
+static bool is_module(const struct trees *t, uint32_t event)
 {
-	if (trees->enclosing.allocator)
-		tw_enclosing_release(&trees->enclosing);
+	return !strncmp(event_text(t, event), MODULE, sizeof(MODULE) - 1);
 }
 
-/* ---- JSON */
-
-struct writer {
-	struct tw_json json;
-	const struct tw_trees *trees;
-	const struct tw_analysis_input *in;
-	struct tw_str text; /* scratch */
-};
-
-static void add_event_name(struct writer *w, uint32_t event)
+static const char *caller_type(const struct trees *t, uint32_t event)
 {
-	const struct tw_pool_entry *name =
-		&w->in->trace->texts.entries[w->in->trace->events.name[event]];
-
-	tw_json_key(&w->json, "name");
-	tw_json_string(&w->json, name->ptr, name->len);
-}
-
-static void add_type(struct writer *w, const char *type)
-{
-	tw_json_key(&w->json, "type");
-	tw_json_cstr(&w->json, type);
-}
-
-static const char *event_text(const struct writer *w, uint32_t event)
-{
-	return w->in->trace->texts.entries[w->in->trace->events.name[event]].ptr;
-}
-
-static bool is_module(const struct writer *w, uint32_t event)
-{
-	return !strncmp(event_text(w, event), MODULE, sizeof(MODULE) - 1);
-}
-
-static const char *caller_type(const struct writer *w, uint32_t event)
-{
-	switch (tw_class(w->in->trace, event)) {
+	switch (tw_class(t->in->trace, event)) {
 	case TRAWL_CLASS_PYTHON:
-		return is_module(w, event) ? "module" : "python";
+		return is_module(t, event) ? "module" : "python";
 	case TRAWL_CLASS_ANNOTATION:
 		return "annotation";
 	default:
@@ -235,96 +267,93 @@ static const char *caller_type(const struct writer *w, uint32_t event)
 }
 
 /* Up to the outermost module; everything where there is none. Returns whether there is one. */
-static bool add_callers(struct writer *w, uint64_t target)
+static bool add_callers(const struct trees *t, uint64_t target, struct tw_tree *tree)
 {
 	unsigned depth, end = 0;
 	uint32_t event;
 	bool modules = false;
 
-	for (depth = 0;
-	     (event = tw_enclosing_at(&w->trees->enclosing, target, depth)) != TW_NOT_ENCLOSED;
+	for (depth = 0; (event = tw_enclosing_at(&t->around, target, depth)) != TW_NOT_ENCLOSED;
 	     depth++)
-		if (is_module(w, event)) {
+		if (is_module(t, event)) {
 			modules = true;
 			end = depth + 1;
 		}
 	if (!modules)
 		end = depth;
 	for (depth = 0; depth < end; depth++) {
-		event = tw_enclosing_at(&w->trees->enclosing, target, depth);
-		tw_json_object(&w->json, TW_JSON_INLINE);
-		add_event_name(w, event);
-		add_type(w, caller_type(w, event));
-		tw_json_end(&w->json);
+		event = tw_enclosing_at(&t->around, target, depth);
+		tree->callers.at[tree->callers.count++] =
+			(struct tw_caller){ event_text(t, event), caller_type(t, event) };
 	}
 	return modules;
 }
 
 /* Backward operations run in a thread without modules: those of the forward pass say where. */
-static void add_parent_chain(struct writer *w, size_t i)
+static void add_parent_chain(const struct trees *t, size_t i, struct tw_tree *tree)
 {
-	const struct tw_tree *tree = &w->trees->items[i];
+	uint32_t forward = t->items[i].forward;
 
-	tw_json_key(&w->json, "parent_chain");
-	tw_json_array(&w->json, TW_JSON_LINES);
-	if (!add_callers(w, i) && tree->forward != TW_NONE) {
-		tw_json_object(&w->json, TW_JSON_INLINE);
-		add_event_name(w, w->in->derived->host.event[tree->forward]);
-		add_type(w, "forward");
-		tw_json_end(&w->json);
-		add_callers(w, w->trees->count + i);
-	}
-	tw_json_end(&w->json);
+	tree->callers.at =
+		tw_arena_array(t->arena, 2 * (size_t)t->around.most + 1, sizeof(*tree->callers.at));
+	if (!tree->callers.at || add_callers(t, i, tree) || forward == TW_NONE)
+		return;
+	tree->callers.at[tree->callers.count++] =
+		(struct tw_caller){ event_text(t, t->in->derived->host.event[forward]), "forward" };
+	add_callers(t, t->count + i, tree);
 }
 
-/* Shapes or types in the notation of the tables; absent when not recorded. */
-static void add_argument(struct writer *w, const char *key, uint32_t text)
+/* Keeps what was written; NULL when out of memory. */
+static const char *keep(struct trees *t)
 {
-	const struct tw_pool_entry *json = &w->in->trace->texts.entries[text];
+	return t->text.failed ?
+		       NULL :
+		       tw_arena_copy(t->arena, t->text.ptr ? t->text.ptr : "", t->text.len);
+}
+
+/* Shapes or types in the notation of the tables; NULL when not recorded. */
+static const char *argument(struct trees *t, uint32_t text)
+{
+	const struct tw_pool_entry *json = &t->in->trace->texts.entries[text];
 
 	if (!text)
-		return;
-	tw_str_clear(&w->text);
-	tw_python_repr(json->ptr, json->len, &w->text);
-	tw_json_key(&w->json, key);
-	tw_json_string(&w->json, w->text.ptr ? w->text.ptr : "", w->text.len);
+		return NULL;
+	tw_str_clear(&t->text);
+	tw_python_repr(json->ptr, json->len, &t->text);
+	return keep(t);
 }
 
-static void add_callee(struct writer *w, uint32_t event, const char *type, unsigned depth,
-		       int64_t ns)
+static void add_callee(struct trees *t, struct tw_tree *tree, uint32_t event, const char *type,
+		       unsigned depth, int64_t ns)
 {
-	tw_json_object(&w->json, TW_JSON_INLINE);
-	add_event_name(w, event);
-	add_type(w, type);
-	tw_json_key(&w->json, "depth");
-	tw_json_integer(&w->json, depth);
-	tw_json_key(&w->json, "dur_us");
-	if (ns == TRAWL_TIME_NONE)
-		tw_json_null(&w->json);
-	else
-		tw_json_decimal(&w->json, ns, 3);
-	if (!strcmp(type, "operation")) {
-		struct tw_signature s = tw_signature_texts(w->in->trace, event);
+	struct tw_callee *callee = &tree->callees.at[tree->callees.count++];
 
-		add_argument(w, "input_dims", s.dims);
-		add_argument(w, "input_type", s.types);
+	*callee = (struct tw_callee){ .name = event_text(t, event),
+				      .type = type,
+				      .depth = depth,
+				      .dur_ns = ns };
+	if (*type == 'o') {
+		struct tw_signature s = tw_signature_texts(t->in->trace, event);
+
+		callee->input_dims = argument(t, s.dims);
+		callee->input_type = argument(t, s.types);
 	}
-	tw_json_end(&w->json);
 }
 
-/* The node's own GPU events, at most so many. Returns how many. */
-static size_t add_kernels(struct writer *w, uint64_t node, unsigned depth, size_t most)
+/* The node's own GPU events. */
+static void add_kernels(struct trees *t, struct tw_tree *tree, uint64_t node, unsigned depth)
 {
-	const struct tw_modelled *m = w->in->modelled;
-	const struct tw_gpu *gpu = &w->in->derived->gpu;
-	uint64_t first = m->first_gpu[node], count = m->first_gpu[node + 1] - first, i;
+	const struct tw_modelled *m = t->in->modelled;
+	const struct tw_gpu *gpu = &t->in->derived->gpu;
+	uint64_t i;
 
-	for (i = 0; i < count && i < most; i++) {
-		uint32_t g = m->gpu[first + i];
+	for (i = m->first_gpu[node];
+	     i < m->first_gpu[node + 1] && tree->callees.count < MOST_CALLEES; i++) {
+		uint32_t g = m->gpu[i];
 
-		add_callee(w, gpu->event[g], "kernel", depth, gpu->end_ns[g] - gpu->start_ns[g]);
+		add_callee(t, tree, gpu->event[g], "kernel", depth,
+			   gpu->end_ns[g] - gpu->start_ns[g]);
 	}
-	return i;
 }
 
 static unsigned depth_below(const struct tw_derived *d, uint64_t node, uint64_t root)
@@ -337,305 +366,287 @@ static unsigned depth_below(const struct tw_derived *d, uint64_t node, uint64_t 
 }
 
 /* Returns how many calls and kernels were left out. */
-static size_t add_subtree(struct writer *w, const struct tw_tree *tree)
+static size_t add_subtree(struct trees *t, uint64_t root, struct tw_tree *tree)
 {
-	const struct tw_derived *d = w->in->derived;
-	uint64_t node = tree->node, end, kernels;
-	size_t shown = 0;
+	const struct tw_derived *d = t->in->derived;
+	uint64_t node = root, end, kernels;
 
-	tw_json_key(&w->json, "subtree");
-	tw_json_array(&w->json, TW_JSON_LINES);
-	if (node == TW_NONE) {
-		tw_json_end(&w->json);
+	if (node == TW_NONE)
 		return 0;
-	}
-	end = w->in->modelled->end[node];
-	tw_gpu_under(w->in->modelled, node, &kernels);
-	for (; node < end && shown < MOST_CALLEES; node++) {
-		unsigned depth = depth_below(d, node, tree->node);
+	end = t->in->modelled->end[node];
+	tw_gpu_under(t->in->modelled, node, &kernels);
+	tree->callees.at = tw_arena_array(
+		t->arena, end - root + kernels < MOST_CALLEES ? end - root + kernels : MOST_CALLEES,
+		sizeof(*tree->callees.at));
+	for (; tree->callees.at && node < end && tree->callees.count < MOST_CALLEES; node++) {
+		unsigned depth = depth_below(d, node, root);
 		uint32_t event = d->host.event[node];
 
-		add_callee(w, event,
+		add_callee(t, tree, event,
 			   tw_node_class(d, node) == TRAWL_CLASS_CPU_OP ? "operation" : "runtime",
-			   depth, w->in->trace->events.dur_ns[event]);
-		shown++;
-		shown += add_kernels(w, node, depth + 1, MOST_CALLEES - shown);
+			   depth, t->in->trace->events.dur_ns[event]);
+		add_kernels(t, tree, node, depth + 1);
 	}
-	tw_json_end(&w->json);
-	return end - tree->node + kernels - shown;
+	return end - root + kernels - tree->callees.count;
 }
 
 /* ---- what runs beside it */
 
-static void add_siblings(struct writer *w, const struct tw_siblings *s)
+static void add_neighbours(const struct trees *t, const struct tw_siblings *s, struct tw_tree *tree)
 {
 	size_t i;
 
-	tw_json_key(&w->json, "siblings");
-	tw_json_array(&w->json, TW_JSON_LINES);
-	for (i = 0; i < s->count; i++) {
-		tw_json_object(&w->json, TW_JSON_INLINE);
-		add_event_name(w, w->in->derived->host.event[s->items[i].node]);
-		tw_json_key(&w->json, "category");
-		tw_json_cstr(&w->json, s->items[i].category);
-		tw_json_key(&w->json, "time_us");
-		tw_json_decimal(&w->json, s->items[i].gpu_ns, 3);
-		tw_json_key(&w->json, "kernels");
-		tw_json_integer(&w->json, (int64_t)s->items[i].gpu_events);
-		if (i == s->self) {
-			tw_json_key(&w->json, "self");
-			tw_json_bool(&w->json, true);
-		}
-		tw_json_end(&w->json);
-	}
-	tw_json_end(&w->json);
+	tree->neighbours.at = tw_arena_array(t->arena, s->count + 1, sizeof(*tree->neighbours.at));
+	for (i = 0; tree->neighbours.at && i < s->count; i++)
+		tree->neighbours.at[tree->neighbours.count++] = (struct tw_neighbour){
+			.name = event_text(t, t->in->derived->host.event[s->items[i].node]),
+			.category = s->items[i].category,
+			.time_ns = s->items[i].gpu_ns,
+			.kernels = s->items[i].gpu_events,
+			.self = i == s->self,
+		};
 }
 
-static bool copies_to_host(const struct writer *w, uint32_t node)
+static bool copies_to_host(const struct trees *t, uint32_t node)
 {
-	const struct tw_gpu *gpu = &w->in->derived->gpu;
 	uint64_t count, i;
-	const uint32_t *under = tw_gpu_under(w->in->modelled, node, &count);
+	const uint32_t *under = tw_gpu_under(t->in->modelled, node, &count);
 
 	for (i = 0; i < count; i++)
-		if (tw_kernel_has(TW_TRAIT_HOST_COPY, event_text(w, gpu->event[under[i]])))
+		if (tw_kernel_has(TW_TRAIT_HOST_COPY,
+				  event_text(t, t->in->derived->gpu.event[under[i]])))
 			return true;
 	return false;
 }
 
 /* Work that a compiler can put into one kernel with what stands beside it. */
-static bool is_fusible(const struct writer *w, const struct tw_sibling *sibling)
+static bool is_fusible(const struct trees *t, const struct tw_sibling *sibling)
 {
 	static const char *const kinds[] = { "elementwise", "reduce", "NORM_fwd", "RMSNorm" };
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(sibling->category, kinds[i]))
-			return !copies_to_host(w, sibling->node);
+			return !copies_to_host(t, sibling->node);
 	return false;
 }
 
-/* Of the operations beside each other. */
-struct chain {
-	size_t first, end;
-};
-
-/* The run of fusible operations around the operation itself. */
-static struct chain find_chain(const struct writer *w, const struct tw_siblings *s,
-			       struct tw_facts *facts)
-{
-	struct chain chain = { .first = s->self, .end = s->self };
-	int64_t ns = 0, longest_ns = 0;
-	size_t i;
-
-	if (!s->count || !is_fusible(w, &s->items[s->self]))
-		return chain;
-	while (chain.first && is_fusible(w, &s->items[chain.first - 1]))
-		chain.first--;
-	while (chain.end < s->count && is_fusible(w, &s->items[chain.end]))
-		chain.end++;
-	for (i = chain.first; i < chain.end; i++) {
-		ns += s->items[i].gpu_ns;
-		if (s->items[i].gpu_ns > longest_ns)
-			longest_ns = s->items[i].gpu_ns;
-	}
-	facts->value[TW_FACT_chain_count] = (double)(chain.end - chain.first);
-	facts->value[TW_FACT_chain_us] = (double)ns / 1e3;
-	facts->value[TW_FACT_chain_longest_us] = (double)longest_ns / 1e3;
-	return chain;
-}
-
-/* The innermost module in which the operations beside each other are, TW_NOT_ENCLOSED: none. */
-static uint32_t module_of(const struct writer *w, const struct tw_siblings *s, uint64_t target)
+/* The innermost module in which the operations beside each other are, NULL: none. */
+static const char *module_of(const struct trees *t, const struct tw_siblings *s, uint64_t target)
 {
 	bool inside = false;
 	unsigned depth;
 	uint32_t event;
 
-	for (depth = 0;
-	     (event = tw_enclosing_at(&w->trees->enclosing, target, depth)) != TW_NOT_ENCLOSED;
+	for (depth = 0; (event = tw_enclosing_at(&t->around, target, depth)) != TW_NOT_ENCLOSED;
 	     depth++) {
 		inside |= event == s->event;
-		if (inside && is_module(w, event))
-			return event;
+		if (inside && is_module(t, event))
+			return event_text(t, event);
 	}
-	return TW_NOT_ENCLOSED;
+	return NULL;
 }
 
-static bool same_call(const struct writer *w, uint32_t a, uint32_t b)
+static bool same_call(const struct trees *t, uint32_t a, uint32_t b)
 {
-	const struct trawl_trace *trace = w->in->trace;
+	const struct trawl_trace *trace = t->in->trace;
 
 	return trace->events.name[a] == trace->events.name[b] &&
 	       tw_signature_texts(trace, a).dims == tw_signature_texts(trace, b).dims;
 }
 
-/* Members in order; what they are and work on, in one number; how often the operation is in it. */
-static void add_chain(struct writer *w, const struct tw_siblings *s, const struct chain *chain,
-		      uint64_t target)
+/*
+ * The run of fusible operations around the operation itself: members in order; what they are and work
+ * on, in one number; how often the operation is in it.
+ */
+static void add_chain(struct trees *t, const struct tw_siblings *s, size_t i, struct tw_tree *tree)
 {
-	uint32_t module = module_of(w, s, target);
-	const uint32_t *event = w->in->derived->host.event;
+	const uint32_t *events = t->in->derived->host.event;
+	int64_t ns = 0, longest_ns = 0;
+	size_t first = s->self, end = s->self, k;
 	uint64_t id = 0;
-	unsigned same = 0;
-	size_t i;
 
-	tw_json_key(&w->json, "chain");
-	tw_json_array(&w->json, TW_JSON_INLINE);
-	for (i = chain->first; i < chain->end; i++) {
-		uint32_t member = event[s->items[i].node];
+	tree->chain_count = tree->chain_us = tree->chain_longest_us = NAN;
+	if (!s->count || !is_fusible(t, &s->items[s->self]))
+		return;
+	while (first && is_fusible(t, &s->items[first - 1]))
+		first--;
+	while (end < s->count && is_fusible(t, &s->items[end]))
+		end++;
+	tree->chain.at = tw_arena_array(t->arena, end - first, sizeof(*tree->chain.at));
+	for (k = first; tree->chain.at && k < end; k++) {
+		uint32_t member = events[s->items[k].node];
+		const char *name = event_text(t, member);
 		const struct tw_pool_entry *dims =
-			&w->in->trace->texts.entries[tw_signature_texts(w->in->trace, member).dims];
+			&t->in->trace->texts.entries[tw_signature_texts(t->in->trace, member).dims];
 
-		tw_json_cstr(&w->json, event_text(w, member));
-		id = tw_hash_mix(id ^ tw_hash_fixed(event_text(w, member),
-						    strlen(event_text(w, member))),
+		tree->chain.at[tree->chain.count++] = name;
+		id = tw_hash_mix(id ^ tw_hash_fixed(name, strlen(name)),
 				 TW_HASH_K1 ^ tw_hash_fixed(dims->ptr, dims->len));
-		same += same_call(w, member, event[s->items[s->self].node]);
+		tree->chain_same += same_call(t, member, events[s->items[s->self].node]);
+		ns += s->items[k].gpu_ns;
+		if (s->items[k].gpu_ns > longest_ns)
+			longest_ns = s->items[k].gpu_ns;
 	}
-	tw_json_end(&w->json);
-	tw_str_clear(&w->text);
-	tw_str_addf(&w->text, "%016llx", (unsigned long long)id);
-	tw_json_key(&w->json, "chain_id");
-	tw_json_cstr(&w->json, chain->end > chain->first ? w->text.ptr : NULL);
-	tw_json_key(&w->json, "chain_under");
-	tw_json_cstr(&w->json, chain->end == chain->first || module == TW_NOT_ENCLOSED ?
-				       NULL :
-				       event_text(w, module));
-	tw_json_key(&w->json, "chain_same");
-	tw_json_integer(&w->json, same);
+	tree->chain_count = (double)(end - first);
+	tree->chain_us = (double)ns / 1e3;
+	tree->chain_longest_us = (double)longest_ns / 1e3;
+	tree->chain_under = module_of(t, s, i);
+	tw_str_clear(&t->text);
+	tw_str_addf(&t->text, "%016llx", (unsigned long long)id);
+	tree->chain_id = keep(t);
 }
 
 /* A softmax with a matrix product before and one behind it, among what runs beside the operation. */
-static void find_attention(const struct writer *w, const struct tw_siblings *s,
-			   struct tw_facts *facts)
+static bool find_attention(const struct trees *t, const struct tw_siblings *s)
 {
-	bool product = false, between = false, found = false;
+	bool product = false, between = false;
 	size_t i;
 
-	for (i = 0; i < s->count && !found; i++) {
-		const char *name = event_text(w, w->in->derived->host.event[s->items[i].node]);
+	for (i = 0; i < s->count; i++) {
 		bool is_product = !strcmp(s->items[i].category, "GEMM");
 
-		found = between && is_product;
+		if (between && is_product)
+			return true;
 		product |= is_product;
-		between |= product && strstr(name, "softmax");
+		between |= product &&
+			   strstr(event_text(t, t->in->derived->host.event[s->items[i].node]),
+				  "softmax");
 	}
-	facts->value[TW_FACT_unfused_attention] = found;
+	return false;
 }
 
-static void add_note(struct writer *w, const char *format, size_t number)
+static void add_note(struct trees *t, struct tw_tree *tree, const char *format, size_t number)
 {
-	tw_str_clear(&w->text);
-	tw_str_addf(&w->text, format, number);
-	tw_json_string(&w->json, w->text.ptr ? w->text.ptr : "", w->text.len);
+	tw_str_clear(&t->text);
+	tw_str_addf(&t->text, format, number);
+	tree->notes.at[tree->notes.count++] = keep(t);
 }
 
-/* What was left out of the tree. */
-static void add_rest(struct writer *w, size_t i, size_t left_out, const struct tw_siblings *s)
-{
-	const struct tw_trees *t = w->trees;
-
-	if (tw_enclosing_is_full(&t->enclosing, i) ||
-	    tw_enclosing_is_full(&t->enclosing, t->count + i))
-		add_note(w, "the callers may go on: the %zu innermost are looked at",
-			 t->enclosing.most);
-	if (left_out)
-		add_note(w, "the subtree goes on: %zu more calls and kernels", left_out);
-	if (s->left_out)
-		add_note(w, "the siblings go on: %zu more with GPU work", s->left_out);
-}
-
-static void add_notes(struct writer *w, const struct tw_facts *facts)
+/* What could be one kernel, and what was left out of the tree. */
+static void add_notes(struct trees *t, size_t i, size_t left_out, const struct tw_siblings *s,
+		      struct tw_tree *tree)
 {
 	const struct tw_rule *rule = NULL;
-	bool fusion = tw_rule_next("fusion", facts, NULL);
-
-	tw_json_key(&w->json, "fusion_opportunity");
-	tw_json_bool(&w->json, fusion);
-	tw_json_key(&w->json, "notes");
-	tw_json_array(&w->json, TW_JSON_LINES);
-	while ((rule = tw_rule_next("fusion", facts, rule))) {
-		tw_str_clear(&w->text);
-		tw_rule_text(&w->text, rule->issue, facts);
-		tw_json_string(&w->json, w->text.ptr, w->text.len);
-	}
-}
-
-static void add_facts(struct writer *w, const struct tw_facts *facts)
-{
-	tw_json_key(&w->json, "chain_count");
-	tw_json_rounded(&w->json, facts->value[TW_FACT_chain_count], 0);
-	tw_json_key(&w->json, "chain_us");
-	tw_json_rounded(&w->json, facts->value[TW_FACT_chain_us], 3);
-	tw_json_key(&w->json, "chain_longest_us");
-	tw_json_rounded(&w->json, facts->value[TW_FACT_chain_longest_us], 3);
-	tw_json_key(&w->json, "unfused_attention");
-	tw_json_bool(&w->json, facts->value[TW_FACT_unfused_attention] > 0);
-}
-
-static void add_cell(struct writer *w, const char *key, struct trawl_cell cell)
-{
-	tw_json_key(&w->json, key);
-	if (cell.state == TRAWL_CELL_MISSING)
-		tw_json_null(&w->json);
-	else
-		tw_json_string(&w->json, cell.text, cell.text_len);
-}
-
-static void add_tree_of(struct writer *w, size_t i)
-{
-	const struct tw_tree *tree = &w->trees->items[i];
-	const struct trawl_table *table = w->trees->manifest->categories.table;
-	struct tw_siblings siblings = { .count = 0 };
 	struct tw_facts facts;
-	struct chain chain;
-	char uid[16] = "";
-	size_t left_out;
 
-	tw_str_clear(&w->text);
-	tw_str_add_int(&w->text, tree->event);
-	if (w->text.ptr)
-		strncat(uid, w->text.ptr, sizeof(uid) - 1);
 	tw_facts_init(&facts);
-	tw_json_key(&w->json, uid);
-	tw_json_object(&w->json, TW_JSON_LINES);
-	add_cell(w, "op", tw_table_cell(table, tree->row, "name"));
-	tw_json_key(&w->json, "ex_uid");
-	tw_json_integer(&w->json, tree->event);
-	tw_json_key(&w->json, "call_count");
-	tw_json_integer(&w->json, tw_table_cell(table, tree->row, "operation_count").integer);
-	tw_json_key(&w->json, "time_ms");
-	tw_json_rounded(&w->json, (double)kernel_ns(table, tree->row) / 1e6, 3);
-	add_cell(w, "input_dims", tw_table_cell(table, tree->row, "Input Dims"));
-	add_parent_chain(w, i);
-	left_out = add_subtree(w, tree);
-	if (tree->node != TW_NONE)
-		tw_siblings_of(&siblings, w->in, tree->node, &w->trees->enclosing, i);
-	add_siblings(w, &siblings);
-	chain = find_chain(w, &siblings, &facts);
-	find_attention(w, &siblings, &facts);
-	add_facts(w, &facts);
-	add_chain(w, &siblings, &chain, i);
-	add_notes(w, &facts);
-	add_rest(w, i, left_out, &siblings);
-	tw_json_end(&w->json);
-	tw_json_end(&w->json);
+	facts.value[TW_FACT_chain_count] = tree->chain_count;
+	facts.value[TW_FACT_chain_us] = tree->chain_us;
+	facts.value[TW_FACT_chain_longest_us] = tree->chain_longest_us;
+	facts.value[TW_FACT_unfused_attention] = tree->unfused_attention;
+	tree->fusion_opportunity = tw_rule_next("fusion", &facts, NULL);
+	tree->notes.at = tw_arena_array(t->arena, TW_MOST_ADVICE + 3, sizeof(*tree->notes.at));
+	while (tree->notes.at && (rule = tw_rule_next("fusion", &facts, rule))) {
+		tw_str_clear(&t->text);
+		tw_rule_text(&t->text, rule->issue, &facts);
+		tree->notes.at[tree->notes.count++] = keep(t);
+	}
+	if (!tree->notes.at)
+		return;
+	if (tw_enclosing_is_full(&t->around, i) || tw_enclosing_is_full(&t->around, t->count + i))
+		add_note(t, tree, "the callers may go on: the %zu innermost are looked at",
+			 t->around.most);
+	if (left_out)
+		add_note(t, tree, "the subtree goes on: %zu more calls and kernels", left_out);
+	if (s->left_out)
+		add_note(t, tree, "the siblings go on: %zu more with GPU work", s->left_out);
 }
 
-void tw_trees_json(struct tw_str *out, const struct tw_trees *trees,
-		   const struct tw_category_rows *category)
+static void grow_tree(struct trees *t, size_t i, struct tw_tree *tree)
 {
-	size_t c = (size_t)(category - trees->manifest->categories.items), i;
-	struct writer w = { .trees = trees, .in = tw_report_input(trees->manifest->report) };
+	const struct place *place = &t->items[i];
+	const struct trawl_table *table = t->manifest->table;
+	size_t name = trawl_table_find_column(table, "name");
+	size_t dims = trawl_table_find_column(table, "Input Dims"), left_out;
+	struct tw_siblings siblings = { .count = 0 };
 
-	tw_str_init(&w.text, w.in->allocator);
-	tw_json_init(&w.json, out);
-	tw_json_object(&w.json, TW_JSON_LINES);
-	for (i = trees->first[c]; i < trees->first[c + 1]; i++)
-		add_tree_of(&w, i);
-	tw_json_end(&w.json);
-	tw_json_finish(&w.json);
-	out->failed |= w.text.failed;
-	tw_str_release(&w.text);
+	tree->op = tw_table_own_text(table, place->row, name);
+	tree->uid = place->event;
+	tree->call_count = (uint64_t)tw_table_cell(table, place->row, "operation_count").integer;
+	tree->time_ms = (double)kernel_ns(table, place->row) / 1e6;
+	if (trawl_table_cell(table, place->row, dims).state != TRAWL_CELL_MISSING)
+		tree->input_dims = tw_table_own_text(table, place->row, dims);
+	add_parent_chain(t, i, tree);
+	left_out = add_subtree(t, place->node, tree);
+	if (place->node != TW_NONE)
+		tw_siblings_of(&siblings, t->in, place->node, &t->around, i);
+	add_neighbours(t, &siblings, tree);
+	add_chain(t, &siblings, i, tree);
+	tree->unfused_attention = find_attention(t, &siblings);
+	add_notes(t, i, left_out, &siblings, tree);
+}
+
+int tw_manifest_trees(struct tw_manifest *m, struct tw_arena *arena,
+		      const struct trawl_report *report, struct trawl_error *err)
+{
+	struct trees trees = { .manifest = m, .in = tw_report_input(report), .arena = arena };
+	size_t rows = m->table ? trawl_table_rows(m->table) : 0, i;
+	struct tw_tree *all;
+	bool failed;
+
+	trees.items = tw_arena_array(arena, rows + 1, sizeof(*trees.items));
+	if (!trees.items)
+		return tw_no_memory(err);
+	choose(&trees);
+	all = tw_arena_array(arena, trees.count + 1, sizeof(*all));
+	failed = !all || find_nodes(&trees, trees.in) || find_callers(&trees, arena, trees.in);
+	tw_str_init(&trees.text, arena->allocator);
+	for (i = 0; !failed && i < trees.count; i++) {
+		if (!trees.items[i].category->trees.at)
+			trees.items[i].category->trees.at = &all[i];
+		grow_tree(&trees, i, &all[i]);
+	}
+	failed |= trees.text.failed || arena->failed;
+	tw_str_release(&trees.text);
+	release(&trees);
+	return failed ? tw_no_memory(err) : 0;
+}
+
+/* ---- the file, by uid */
+
+void tw_trees_json(struct tw_str *out, const struct tw_prepared_category *category)
+{
+	struct tw_json json;
+	char uid[24];
+	size_t i;
+
+	tw_json_init(&json, out);
+	tw_json_object(&json, TW_JSON_LINES);
+	for (i = 0; i < category->trees.count; i++) {
+		snprintf(uid, sizeof(uid), "%llu", (unsigned long long)category->trees.at[i].uid);
+		tw_fields_object(&json, uid, &tw_tree_fields, &category->trees.at[i]);
+	}
+	tw_json_end(&json);
+	tw_json_finish(&json);
+}
+
+int tw_trees_read(struct tw_prepared *prepared, struct tw_prepared_category *category,
+		  struct trawl_error *err)
+{
+	const char *name = tw_prepared_name(prepared, category->name, "_tree_data.json");
+	const struct tw_json_value *json, *item;
+	int status = 0;
+
+	if (!name)
+		return tw_no_memory(err);
+	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, name))
+		return 0;
+	json = tw_prepared_json(prepared, TW_CATEGORY_DATA, name, err);
+	if (!json)
+		return err->status;
+	category->trees.at =
+		tw_arena_array(&prepared->arena, json->count + 1, sizeof(struct tw_tree));
+	if (!category->trees.at)
+		return tw_no_memory(err);
+	for (item = json->first; item && !status; item = item->next) {
+		struct tw_tree *tree = &category->trees.at[category->trees.count];
+
+		if (item->type != TW_JSON_OBJECT || !item->key)
+			continue;
+		status = tw_fields_read(&tw_tree_fields, tree, item, name, &prepared->arena, err);
+		tree->uid = strtoull(item->key, NULL, 10);
+		category->trees.count++;
+	}
+	return status;
 }

@@ -296,7 +296,7 @@ class Reports(Case):
         for name, out in self.each():
             for file in (FAIR, ROUGH):
                 for line in prose(self.parsed(out, file)[1]):
-                    if not line.lstrip().startswith("Operation :"):
+                    if not line.lstrip().startswith(("Operation :", "Recommendation: ")):
                         self.assertNotRegex(line, AVOID, file)
                     self.assertNotRegex(line.lower(), CLAIMS, file)
 

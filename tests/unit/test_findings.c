@@ -273,18 +273,12 @@ static const struct {
 	{ "multi_kernel_d2h", "small_and_frequent", TW_FACT_copy_mean_bytes, BELOW, 1024 },
 	{ "multi_kernel_d2h", "frequent", TW_FACT_copy_count, ABOVE, 10 },
 	{ "multi_kernel_d2h", "long", TW_FACT_memcpy_percent, ABOVE, 2 },
-	{ "multi_kernel_blocking", "severe_bucketed", TW_FACT_exposed_comm_percent, ABOVE, 20 },
-	{ "multi_kernel_blocking", "severe", TW_FACT_exposed_comm_percent, ABOVE, 20 },
-	{ "multi_kernel_blocking", "exposed_bucketed", TW_FACT_exposed_comm_percent, ABOVE, 5 },
 	{ "multi_kernel_blocking", "exposed", TW_FACT_exposed_comm_percent, ABOVE, 5 },
-	{ "multi_kernel_overlap", "bucketed", TW_FACT_overlap_ratio, BELOW, 0.7 },
 	{ "multi_kernel_overlap", "almost_none", TW_FACT_overlap_ratio, BELOW, 0.3 },
 	{ "multi_kernel_overlap", "poor", TW_FACT_overlap_ratio, BELOW, 0.7 },
 	{ "cpu_idle_launch_bound", "short_kernels", TW_FACT_idle_cause_percent, ABOVE, 1 },
 	{ "cpu_idle_launch_bound", "short_kernels", TW_FACT_short_kernel_percent, ABOVE, 50 },
 	{ "cpu_idle_launch_bound", "short_kernels", TW_FACT_idle_most_gaps, ABOVE, 5 },
-	{ "cpu_idle_launch_bound", "late_often", TW_FACT_idle_cause_percent, ABOVE, 1 },
-	{ "cpu_idle_launch_bound", "late_often", TW_FACT_idle_most_gaps, ABOVE, 5 },
 	{ "cpu_idle_launch_bound", "late", TW_FACT_idle_cause_percent, ABOVE, 1 },
 	{ "cpu_idle_synchronisation", "waits", TW_FACT_idle_cause_percent, ABOVE, 1 },
 	{ "cpu_idle_data_wait", "input", TW_FACT_idle_cause_percent, ABOVE, 1 },
@@ -293,8 +287,6 @@ static const struct {
 	{ "cpu_idle_unknown", "no_launch_recorded", TW_FACT_idle_cause_percent, ABOVE, 1 },
 	{ "cpu_idle_unknown", "no_launch", TW_FACT_idle_cause_percent, ABOVE, 1 },
 	{ "cpu_idle_gaps", "few", TW_FACT_idle_most_gaps, UP_TO, 5 },
-	{ "cpu_idle_gap_advice", "first_use", TW_FACT_idle_most_gaps, UP_TO, 5 },
-	{ "cpu_idle_gap_advice", "first_use", TW_FACT_gap_call_ms, ABOVE, 5 },
 };
 
 #define RULE_EDGES (sizeof(rule_edges) / sizeof(rule_edges[0]))

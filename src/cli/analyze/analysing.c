@@ -30,15 +30,14 @@ static void tell_time(const struct analysis *run, const char *what, double start
 struct ending {
 	const char *name;
 	struct tw_category_result result;
-	struct cli_category_figures figures;
 };
 
 /* By time, most first; those without a time are last. */
 static int compare_endings(const void *a, const void *b)
 {
 	const struct ending *p = a, *q = b;
-	double p_ms = p->figures.time_ms >= 0 ? p->figures.time_ms : -1;
-	double q_ms = q->figures.time_ms >= 0 ? q->figures.time_ms : -1;
+	double p_ms = p->result.time_ms >= 0 ? p->result.time_ms : -1;
+	double q_ms = q->result.time_ms >= 0 ? q->result.time_ms : -1;
 
 	if (p_ms != q_ms)
 		return p_ms > q_ms ? -1 : 1;
@@ -64,20 +63,18 @@ static int analyse_categories(struct analysis *run, struct trawl_error *err)
 
 		*e = (struct ending){ .result = { .status = TW_CATEGORY_DONE } };
 		e->name = tw_json_text(tw_json_get(category, "name"));
-		status = tw_category(&run->prepared, e->name, &e->result, err);
+		status = tw_category_analyse(&run->prepared, e->name, &e->result, err);
 		if (status)
 			return status;
 		if (e->result.status == TW_CATEGORY_FAILED) {
 			cli_message("category %s skipped: %s", e->name, e->result.message);
 			run->failed++;
 		}
-		e->figures = cli_category_figures(&run->prepared, e->name);
 	}
 	if (count)
 		qsort(endings, count, sizeof(*endings), compare_endings);
 	for (i = 0; i < count; i++)
-		cli_add_category(run->categories, endings[i].name, &endings[i].result,
-				 &endings[i].figures);
+		cli_add_category(run->categories, endings[i].name, &endings[i].result);
 	tell_time(run, "categories analyzed", start);
 	return 0;
 }
@@ -285,6 +282,7 @@ int cli_analyse(const struct cli_analysing *a, const struct cli_trace_report *ma
 	/* What reading gave back is used again. */
 	tw_prepared_init(&run.prepared, cli_output_dir(&a->reporting),
 			 tw_reuse_allocator(made->memory));
+	run.prepared.findings = trawl_diagnosis_findings(run.diagnosis);
 	status = write_and_print(&run, made->report);
 	tw_prepared_release(&run.prepared);
 	trawl_table_free(run.categories);

@@ -44,18 +44,9 @@ void cli_tell_older(const char *dir, const struct timespec *since);
 /* A table of categories, for the rows below; NULL when out of memory. */
 struct trawl_table *cli_category_table(void);
 
-/* Of a category, by its metrics. */
-struct cli_category_figures {
-	double time_ms, percent; /* NaN: not known */
-	int64_t bottlenecks;	 /* negative: not known */
-};
-
-struct cli_category_figures cli_category_figures(const struct tw_prepared *prepared,
-						 const char *name);
 /* How its analysis ended, and its figures where that is well. */
 void cli_add_category(struct trawl_table *table, const char *name,
-		      const struct tw_category_result *result,
-		      const struct cli_category_figures *figures);
+		      const struct tw_category_result *result);
 
 /*
  * What was analysed, its categories and, last, what is most worth changing; by what the analysis

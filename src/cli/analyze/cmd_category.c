@@ -63,7 +63,6 @@ static int analyse_category(const struct cli_command *command, struct tw_prepare
 {
 	struct tw_category_result result = { .status = TW_CATEGORY_DONE };
 	const struct tw_json_value *manifest;
-	struct cli_category_figures figures;
 	struct trawl_table *table;
 	struct trawl_error err;
 	int status;
@@ -73,14 +72,13 @@ static int analyse_category(const struct cli_command *command, struct tw_prepare
 		return cli_fail(&err);
 	if (!is_category(prepared, manifest, name))
 		return tell_unknown(command, manifest, name);
-	if (tw_category(prepared, name, &result, &err))
+	if (tw_category_analyse(prepared, name, &result, &err))
 		return cli_fail(&err);
 	if (result.status == TW_CATEGORY_FAILED)
 		cli_message("category %s: %s", name, result.message);
-	figures = cli_category_figures(prepared, name);
 	table = cli_category_table();
 	if (table)
-		cli_add_category(table, name, &result, &figures);
+		cli_add_category(table, name, &result);
 	status = cli_print_table(table, format, "category");
 	return status == CLI_DONE && result.status == TW_CATEGORY_FAILED ? CLI_INCOMPLETE : status;
 }

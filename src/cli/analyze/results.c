@@ -24,64 +24,13 @@ static const struct tw_table_spec category_spec = TW_SPEC("categories",
 							  "result of the analysis of each category",
 							  category_columns, .keep_empty = true);
 
-/* What an analysis of the whole is about: idle time, or communication and copies. */
-static double time_of(const struct tw_json_value *metrics)
-{
-	const struct tw_json_value *overlap = tw_json_get(metrics, "overlap_analysis");
-	double idle = tw_json_number(
-		tw_json_get(tw_json_get(metrics, "gpu_utilization"), TW_KEY_IDLE_TIME_MS));
-	double moved = tw_json_number(tw_json_get(overlap, "total_comm_time_us")) +
-		       tw_json_number(tw_json_get(overlap, "total_memcpy_time_us"));
-
-	if (strcmp(tw_json_text(tw_json_get(metrics, "tier")), "system"))
-		return tw_json_number(tw_json_get(metrics, TW_KEY_TOTAL_TIME_MS));
-	return overlap->type == TW_JSON_OBJECT ? moved / 1000 : idle;
-}
-
-static bool drop(void *context, const struct tw_json_value *operation)
-{
-	(void)context;
-	(void)operation;
-	return false;
-}
-
-struct cli_category_figures cli_category_figures(const struct tw_prepared *prepared,
-						 const char *name)
-{
-	const struct tw_json_sieve without_operations = { "operations", drop, NULL };
-	struct cli_category_figures figures = { NAN, NAN, -1 };
-	const struct tw_json_value *metrics = NULL, *found;
-	struct tw_prepared own;
-	struct trawl_error err;
-	const char *file;
-
-	tw_prepared_again(&own, prepared);
-	file = tw_prepared_name(&own, name, "_metrics.json");
-	if (file)
-		metrics = tw_prepared_json_some(&own, TW_CATEGORY_DATA, file, &without_operations,
-						&err);
-	if (metrics) {
-		figures.time_ms = time_of(metrics);
-		figures.percent = tw_json_number(tw_json_get(metrics, "percent_of_compute"));
-		found = tw_json_get(metrics, "bottlenecks");
-		/* Areas of the system have findings instead. */
-		if (found->type != TW_JSON_ARRAY)
-			found = tw_json_get(metrics, "findings");
-		if (found->type == TW_JSON_ARRAY)
-			figures.bottlenecks = (int64_t)found->count;
-	}
-	tw_prepared_release(&own);
-	return figures;
-}
-
 struct trawl_table *cli_category_table(void)
 {
 	return tw_table_new(&category_spec, trawl_allocator_default());
 }
 
 void cli_add_category(struct trawl_table *table, const char *name,
-		      const struct tw_category_result *result,
-		      const struct cli_category_figures *figures)
+		      const struct tw_category_result *result)
 {
 	static const char *const words[] = {
 		[TW_CATEGORY_DONE] = "done",
@@ -96,10 +45,9 @@ void cli_add_category(struct trawl_table *table, const char *name,
 		tw_table_add_note(table, "%s failed: %s", name, result->message);
 	if (result->status != TW_CATEGORY_DONE)
 		return;
-	tw_table_set_real(table, row, 2, figures->time_ms);
-	tw_table_set_real(table, row, 3, figures->percent);
-	if (figures->bottlenecks >= 0)
-		tw_table_set_integer(table, row, 4, figures->bottlenecks);
+	tw_table_set_real(table, row, 2, result->time_ms);
+	tw_table_set_real(table, row, 3, result->percent_of_compute);
+	tw_table_set_integer(table, row, 4, result->bottlenecks);
 }
 
 /* ---- what was analysed */
