@@ -583,7 +583,10 @@ bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, u
 
 	if (path->step_first >= 0 && (step < path->step_first || step > path->step_last))
 		return false;
-	return path->whole || rank->launch[gpu] != TW_NO_POINT || !has_launches(path);
+	if (path->whole)
+		return true;
+	return gpu >= rank->edge_before && gpu < rank->gpu_count - rank->edge_after &&
+	       (rank->launch[gpu] != TW_NO_POINT || !has_launches(path));
 }
 
 struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
