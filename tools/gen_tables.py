@@ -231,15 +231,26 @@ def finding_kinds():
     with open(os.path.join(ROOT, "src/diagnose/kinds.def"), encoding="utf-8") as f:
         codes = re.findall(r"^TW_FINDING_KIND\((\w+)\)", f.read(), re.M)
     table = rows("finding_kinds", 6)
-    if [r[0] for r in table] != codes:
+    kinds = [r for r in table if ":" not in r[0]]
+    if [r[0] for r in kinds] != codes:
         sys.exit("data/finding_kinds.tsv: the kinds of src/diagnose/kinds.def, in their order")
-    lines = []
-    for code, how, title, training, inference, assumes in table:
+    variants = [r for r in table if ":" in r[0]]
+    for code in [r[0] for r in variants]:
+        if code.split(":")[0] not in codes:
+            sys.exit(f"data/finding_kinds.tsv: {code}: no such kind")
+
+    def words(r, code):
+        _, how, title, training, inference, assumes = r
         if how not in ("replay", "bound", "estimate", "observation"):
-            sys.exit(f"data/finding_kinds.tsv: {code}: no such gain: {how!r}")
-        lines.append(f"\t{{ {text(code)}, {text(how)}, {text(title)},\n\t  {text(training)},\n\t  "
-                     f"{text(training if inference == '=' else inference)},\n\t  {text(assumes)} }},")
-    return "const struct tw_finding_words tw_finding_words[] = {\n" + "\n".join(lines) + "\n};\n"
+            sys.exit(f"data/finding_kinds.tsv: {r[0]}: no such gain: {how!r}")
+        return f"{{ {text(code)}, {text(how)}, {text(title)},\n\t  {text(training)},\n\t  " \
+            f"{text(training if inference == '=' else inference)},\n\t  {text(assumes)} }}"
+    out = "const struct tw_finding_words tw_finding_words[] = {\n"
+    out += "\n".join(f"\t{words(r, r[0])}," for r in kinds) + "\n};\n"
+    for r in variants:
+        kind, variant = r[0].split(":")
+        out += f"\nconst struct tw_finding_words tw_words_{kind}_{variant} =\n\t{words(r, kind)};\n"
+    return out
 
 
 def copy_directions():
@@ -446,7 +457,7 @@ def libraries():
 # enum tw_trait of src/data/tables.h
 TRAITS = ("quantized", "flash", "paged", "fused_attention", "layout_transpose", "softmax", "gemm", "triton_pointwise",
           "triton_reduction", "triton_persistent", "moe_routing", "batch_norm", "layer_norm", "power", "mean", "rsqrt", "copy",
-          "host_copy", "graph_launch", "no_operation", "backward", "infrastructure",
+          "host_copy", "graph_launch", "no_operation", "backward", "training", "infrastructure",
           "weight", "batched", "group_norm", "rms_norm", "compiled_region", "compiled", "kind_attention", "kind_moe",
           "kind_gemm", "kind_norm", "unfused_attention")
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define FORMAT "trawl claims 1"
+#define FORMAT "trawl claims 2"
 
 /* Fewest bytes of a change, a place, a function. */
 enum { CHANGE_BYTES = 7 + 8, SPOT_BYTES = 8, FUNCTION_BYTES = 2 };
@@ -166,9 +166,8 @@ static void pass_functions(struct passing *p)
 }
 
 static const struct tw_wire_field fields[] = {
-	TW_WIRE_FIELD(struct tw_claims, warm_ns),
-	TW_WIRE_FIELD(struct tw_claims, trains),
-	TW_WIRE_FIELD(struct tw_claims, amd),
+	TW_WIRE_FIELD(struct tw_claims, warm_ns),      TW_WIRE_FIELD(struct tw_claims, trains),
+	TW_WIRE_FIELD(struct tw_claims, mode_unknown), TW_WIRE_FIELD(struct tw_claims, amd),
 	TW_WIRE_FIELD(struct tw_claims, failed),
 };
 
@@ -187,6 +186,9 @@ void tw_claims_pass(struct tw_wire *wire, struct tw_claims *claims, const struct
 	TW_WIRE_FIELDS(wire, claims, fields);
 	for (i = 0; i < sizeof(claims->idle_ns) / sizeof(claims->idle_ns[0]); i++)
 		claims->idle_ns[i] = tw_wire_signed(wire, claims->idle_ns[i]);
+	for (i = 0; i < sizeof(claims->computing_ns) / sizeof(claims->computing_ns[0]); i++)
+		claims->computing_ns[i] = tw_wire_signed(wire, claims->computing_ns[i]);
+	claims->stack_events = tw_wire_number(wire, claims->stack_events, UINT64_MAX);
 	for (i = 0; i < TW_FINDING_KINDS && !wire->status; i++)
 		pass_claim(&p, &claims->of[i]);
 	if (!wire->status)

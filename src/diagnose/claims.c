@@ -139,9 +139,9 @@ static void add_spot(struct tw_look *look, enum tw_finding_kind kind, const stru
 {
 	struct tw_claim *claim = &look->claims->of[kind];
 	struct {
-		uint32_t kind, operation, call;
+		uint32_t kind, operation, call, site;
 		int32_t step;
-	} key = { kind, like->operation, like->call, (int32_t)like->step };
+	} key = { kind, like->operation, like->call, like->site, (int32_t)like->step };
 	uint32_t *number;
 	struct tw_spot *spot;
 
@@ -162,6 +162,20 @@ static void add_spot(struct tw_look *look, enum tw_finding_kind kind, const stru
 	spot = &claim->spots.at[*number - 1];
 	spot->count++;
 	spot->ns += ns;
+}
+
+void tw_claim_spot_at(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
+		      uint32_t call_event, uint32_t site_event, int64_t ns)
+{
+	struct tw_spot spot = { .operation = operation_text(look, event),
+				.call = call_event == TW_NONE || call_event == event ?
+						0 :
+						keep_name(look, call_event),
+				.site = site_event == TW_NONE ? 0 : keep_name(look, site_event),
+				.step = -1,
+				.event = event };
+
+	add_spot(look, kind, &spot, ns);
 }
 
 void tw_claim_spot_in_step(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
@@ -195,6 +209,28 @@ void tw_claim_collective(struct tw_look *look, enum tw_finding_kind kind, uint32
 	add_spot(look, kind, &spot, tw_gpu_ns(look, gpu));
 }
 
+void tw_claim_launch(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, int64_t ns)
+{
+	uint32_t leaf = look->leaf_of[gpu], call = look->d->gpu.launch[gpu];
+	bool has_site = look->site && look->site[leaf] != TW_NONE;
+	struct tw_spot spot = { .step = -1, .event = look->d->host.event[call] };
+
+	if (has_site)
+		spot.site = keep_name(look, look->site[leaf]);
+	else if (tw_launching_op(look->d, call, false) == TW_NONE)
+		spot.call = keep_name(look, look->d->gpu.event[gpu]);
+	if (spot.site || spot.call)
+		add_spot(look, kind, &spot, ns);
+}
+
+void tw_claim_operator(struct tw_look *look, enum tw_finding_kind kind, uint32_t node, int64_t ns)
+{
+	struct tw_spot spot = { .step = -1, .event = look->d->host.event[node], .spread = true };
+
+	spot.operation = keep_name(look, (uint32_t)spot.event);
+	add_spot(look, kind, &spot, ns);
+}
+
 void tw_claim_chain_spot(struct tw_look *look, enum tw_finding_kind kind,
 			 const struct tw_leaf *first, uint32_t count, int64_t ns)
 {
@@ -223,7 +259,7 @@ void tw_claim_chain_spot(struct tw_look *look, enum tw_finding_kind kind,
 void tw_claim_spot(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
 		   uint32_t call_event, int64_t ns)
 {
-	tw_claim_spot_in_step(look, kind, event, call_event, ns, -1);
+	tw_claim_spot_at(look, kind, event, call_event, TW_NONE, ns);
 }
 
 void tw_claims_release(struct tw_claims *c)

@@ -25,6 +25,7 @@ struct tw_spot {
 	uint64_t count;
 	int64_t ns;	/* of the host, or of the GPU: what decides the order */
 	uint64_t event; /* the first one's number in the trace */
+	bool spread;	/* over functions: it has no call site of its own */
 };
 
 struct tw_claim {
@@ -67,8 +68,19 @@ struct tw_claims {
 	/* Of the host: loads, compilation, allocation in the first step alone; without steps first uses. */
 	int64_t warm_ns;
 	TW_LIST(struct tw_function) functions;
+	int64_t computing_ns[4]; /* enum tw_computing: GPU time of computing */
+	uint64_t stack_events;	 /* python functions of threads that launch */
 	bool trains, amd;
-	bool failed; /* out of memory */
+	bool mode_unknown; /* nothing shows whether it trains */
+	bool failed;	   /* out of memory */
+};
+
+/* Of computing, why its efficiency is not known. */
+enum tw_computing {
+	TW_COMPUTING_KNOWN,
+	TW_COMPUTING_NO_OPERATOR,
+	TW_COMPUTING_NO_SHAPES,
+	TW_COMPUTING_NO_MODEL
 };
 
 enum tw_idle_cause { TW_IDLE_LOADING, TW_IDLE_WAITING, TW_IDLE_OTHER, TW_IDLE_LAUNCH };
@@ -110,9 +122,19 @@ void tw_claim_change(struct tw_look *look, enum tw_finding_kind kind,
 /* A place: an event of the host, with the call that shows it (TW_NONE: none). */
 void tw_claim_spot(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
 		   uint32_t call_event, int64_t ns);
+/* The same, in a python function of the program that the rule knows (TW_NONE: that around the event). */
+void tw_claim_spot_at(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
+		      uint32_t call_event, uint32_t site_event, int64_t ns);
 void tw_claim_spot_in_step(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
 			   uint32_t call_event, int64_t ns, int64_t step);
 
+/*
+ * A launch that came late: by the python function of the program, else, where no operator launched it, by the
+ * kernel.
+ */
+void tw_claim_launch(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu, int64_t ns);
+/* An operator, without shapes. */
+void tw_claim_operator(struct tw_look *look, enum tw_finding_kind kind, uint32_t node, int64_t ns);
 /* A collective, by its name and the call that launched it. */
 void tw_claim_collective(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu);
 /* Operators that follow each other, by their names. */

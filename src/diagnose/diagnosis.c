@@ -1,5 +1,6 @@
 #include "diagnose/diagnosis.h"
 
+#include "diagnose/edges.h"
 #include "diagnose/kinds.h"
 #include "diagnose/pieces.h"
 
@@ -119,20 +120,22 @@ static void join(struct tw_scenario *all, const struct tw_finding *f)
 }
 
 /*
- * What each and all before it gain together: never less than before, never more than all.  Of the
- * window or of a step, as the finding is; what is no replay is in no scenario.
+ * What each and all before it gain together: never less than before, never more than all.  All of one thing: of
+ * a step, or of the window where one of them is; what is no replay is in no scenario.
  */
 static void add_together(struct tw_diagnosis *d)
 {
-	double so_far = 0, model = 0, all_of[2] = { 0 };
+	double so_far = 0, model = 0;
+	bool of_window = false;
 	struct tw_scenario all;
-	struct tw_gain gain;
+	struct tw_gain gain = { 0 };
 	size_t i;
 
+	for (i = 0; i < d->findings.count; i++)
+		of_window |= tw_kind_list[d->findings.at[i].kind]->of_window;
 	tw_scenario_init(&all, d->path, d->allocator);
 	for (i = 0; i < d->findings.count && !d->failed; i++) {
 		struct tw_finding *f = &d->findings.at[i];
-		bool of_window = tw_kind_list[f->kind]->of_window;
 
 		join(&all, f);
 		if (tw_gain_of(d, &all, of_window, &gain))
@@ -141,12 +144,8 @@ static void add_together(struct tw_diagnosis *d)
 			model = fmax(model, f->gain_percent);
 		so_far = fmax(so_far, fmax(gain.percent, model));
 		f->together_percent = so_far;
-		all_of[of_window] = 1;
 	}
-	for (i = 0; i < 2 && !d->failed; i++)
-		if (all_of[i] > 0 && !tw_gain_of(d, &all, i == 1, &gain))
-			all_of[i] = gain.percent;
-	so_far = fmax(model, fmax(all_of[0], all_of[1]));
+	so_far = fmax(model, gain.percent);
 	for (i = 0; i < d->findings.count; i++)
 		d->findings.at[i].together_percent =
 			fmin(d->findings.at[i].together_percent, so_far);
@@ -219,6 +218,12 @@ static void measure(struct tw_diagnosis *d)
 	for (i = 0; i < d->rank_count; i++)
 		if (d->path->ranks[i].step_count > d->steps)
 			d->steps = d->path->ranks[i].step_count;
+	for (i = 0; i < d->rank_count && !tw_is_parted(d->path); i++) {
+		struct tw_edge edge = tw_edge_of(d->path->points, &d->path->ranks[i]);
+
+		d->path->ranks[i].edge_before = edge.before;
+		d->path->ranks[i].edge_after = edge.after;
+	}
 	d->window_ns = tw_measured_ns(d, recorded);
 	d->failed |= d->window_ns < 0;
 	d->gain_steps = tw_is_parted(d->path) ? tw_chosen_steps(d->path) : d->steps;

@@ -16,11 +16,10 @@ struct tw_finding {
 	double gain_ns;	     /* of a step; NaN: not known */
 	double gain_percent; /* of a step, or of the window */
 	double together_percent;
-	const char *how; /* how the gain is known, where it is not as of its kind; NULL */
-	const char *remedy, *assumes; /* where they are not those of its kind; NULL */
-	uint32_t first_rank;	      /* index of the first of `ranks` */
-	char ranks[64];		      /* "2", "1, 3"; "": all, or the only one */
-	char where[600];	      /* at most three places */
+	const struct tw_finding_words *words; /* where they are not those of its kind; NULL */
+	uint32_t first_rank;		      /* index of the first of `ranks` */
+	char ranks[64];			      /* "2", "1, 3"; "": all, or the only one */
+	char where[600];		      /* at most three places */
 	char operation[200], module[120], site[200], stream[40];
 	char evidence[600];
 	char variant[120]; /* of the remedy: what is assumed */
@@ -67,6 +66,9 @@ void tw_set_ranks(struct tw_finding *f, const struct tw_diagnosis *d, const uint
 		  uint32_t count);
 /* Applies what the ranks claimed of its kind; whether that changes anything. */
 bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f);
+/* What is known of a place; its columns too, if it is the first. */
+void tw_add_spot(struct tw_finding *f, const struct tw_pool *texts, const struct tw_spot *s,
+		 bool first);
 /* The places of a kind in a rank. */
 void tw_places_of(struct tw_finding *f, const struct tw_diagnosis *d, uint32_t rank,
 		  enum tw_finding_kind kind);

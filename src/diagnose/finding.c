@@ -49,11 +49,32 @@ static bool has_place(const char *where, const char *place, unsigned *count)
 	return false;
 }
 
+/*
+ * As people read it, and find it in the trace: without the type that a kernel returns, and without what is beyond the
+ * last part that fits, of template arguments or of a list.
+ */
+static void shorten(char *out, size_t size, const char *text)
+{
+	static const char returns[] = "void ";
+	size_t len, cut;
+
+	if (!strncmp(text, returns, sizeof(returns) - 1))
+		text += sizeof(returns) - 1;
+	len = strlen(text);
+	for (cut = len < size ? 0 : size - sizeof("..."); cut > size / 2; cut--)
+		if (strchr(",<>( ", text[cut]))
+			break;
+	if (cut > size / 2)
+		snprintf(out, size, "%.*s...", (int)cut, text);
+	else
+		tw_cut_into(out, size, text, len);
+}
+
 /* A place, unless three are there already; no place ends in it, and no character is cut. */
 void tw_add_place(struct tw_finding *f, const char *format, ...)
 {
-	enum { MOST = 3 };
-	char text[1000], place[190], *at;
+	enum { MOST = 3, MOST_BYTES = 100 };
+	char text[1000], place[MOST_BYTES + 1], *at;
 	size_t len = strlen(f->where);
 	unsigned count;
 	va_list args;
@@ -63,7 +84,7 @@ void tw_add_place(struct tw_finding *f, const char *format, ...)
 	va_end(args);
 	for (at = text; (at = strchr(at, ';'));)
 		*at = ',';
-	tw_cut_into(place, sizeof(place), text, strlen(text));
+	shorten(place, sizeof(place), text);
 	if (!*place || has_place(f->where, place, &count) || count >= MOST)
 		return;
 	snprintf(f->where + len, sizeof(f->where) - len, "%s%s", len ? "; " : "", place);
@@ -92,8 +113,8 @@ static void copy_text(char *out, size_t size, const struct tw_pool *texts, uint3
 	tw_cut_into(out, size, from, len);
 }
 
-static void add_spot(struct tw_finding *f, const struct tw_pool *texts, const struct tw_spot *s,
-		     bool first)
+void tw_add_spot(struct tw_finding *f, const struct tw_pool *texts, const struct tw_spot *s,
+		 bool first)
 {
 	const uint32_t place[] = { s->operation, s->call, s->site };
 	size_t i;
@@ -121,7 +142,7 @@ void tw_places_of(struct tw_finding *f, const struct tw_diagnosis *d, uint32_t r
 	size_t i;
 
 	for (i = 0; i < claim->spots.count && i < 3; i++)
-		add_spot(f, &d->claims[rank].texts, &claim->spots.at[i], i == 0);
+		tw_add_spot(f, &d->claims[rank].texts, &claim->spots.at[i], i == 0);
 }
 
 /* ---- sums that rules ask for */

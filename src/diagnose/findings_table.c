@@ -81,6 +81,11 @@ static const char *confidence_of(const struct tw_finding *f, const char *how)
 		       "high";
 }
 
+static const struct tw_finding_words *words_of(const struct tw_finding *f)
+{
+	return f->words ? f->words : &tw_finding_words[f->kind];
+}
+
 static void set_text(struct trawl_table *table, size_t row, size_t column, const char *text)
 {
 	tw_table_set_str(table, row, column, *text ? text : NULL);
@@ -89,16 +94,17 @@ static void set_text(struct trawl_table *table, size_t row, size_t column, const
 static void set_remedy(struct trawl_table *table, size_t row, const struct tw_diagnosis *d,
 		       const struct tw_finding *f)
 {
-	const struct tw_finding_words *words = &tw_finding_words[f->kind];
+	const struct tw_finding_words *words = words_of(f);
 	const char *remedy = d->claims[0].trains ? words->training : words->inference;
-	const char *assumes = f->assumes ? f->assumes : words->assumes;
-	char text[1000];
+	const char *assumes = words->assumes;
+	bool both = d->claims[0].mode_unknown && strcmp(words->training, words->inference) != 0;
+	char text[1200];
 
-	remedy = f->remedy ? f->remedy : remedy;
 	if (!strcmp(remedy, "-"))
 		return;
-	snprintf(text, sizeof(text), "%s%s%s%s%s%s", remedy,
-		 strcmp(assumes, "-") ? " (the gain assumes: " : "",
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s%s", both ? "If it trains: " : "",
+		 both ? words->training : remedy, both ? ". In inference: " : "",
+		 both ? words->inference : "", strcmp(assumes, "-") ? " (the gain assumes: " : "",
 		 strcmp(assumes, "-") ? assumes : "", *f->variant ? "; " : "", f->variant,
 		 strcmp(assumes, "-") ? ")" : "");
 	tw_table_set_str(table, row, REMEDY, text);
@@ -113,8 +119,8 @@ static double rounded(double value, double digits)
 static void add_row(struct trawl_table *table, const struct tw_diagnosis *d, size_t number)
 {
 	const struct tw_finding *f = &d->findings.at[number];
-	const struct tw_finding_words *words = &tw_finding_words[f->kind];
-	const char *how = f->how ? f->how : words->how;
+	const struct tw_finding_words *words = words_of(f);
+	const char *how = words->how;
 	size_t row = tw_table_add_row(table);
 
 	tw_table_set_integer(table, row, N, (int64_t)number + 1);

@@ -28,8 +28,12 @@ extern const struct tw_kind *const tw_kind_list[TW_FINDING_KINDS];
 
 /* The parts of looking that are no rule. */
 void tw_look_prepare(struct tw_look *look);
+void tw_find_callers(struct tw_look *look);
 void tw_collective_sizes(struct tw_look *look);
 void tw_idle_by_cause(struct tw_look *look);
+
+/* Whether a copy to the host is pageable_copy's, and no wait of the host's own. */
+bool tw_is_slow_copy_back(struct tw_look *look, uint32_t gpu);
 
 /* Hash of a kernel's name and its operation's shapes. */
 uint64_t tw_place_of(const char *name, size_t len, const char *dims, size_t dims_len);

@@ -4,7 +4,6 @@
 #include "diagnose/kinds.h"
 
 #include "base/alloc.h"
-#include "base/innermost.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "data/limits.h"
@@ -613,6 +612,26 @@ static void mark_backward(struct tw_look *look)
 	}
 }
 
+/* Whether it trains: by what the host did, by kernels where operators are not recorded, or not in a graph. */
+static void find_mode(struct tw_look *look)
+{
+	uint8_t *asked = array(look, look->trace->texts.count, 1);
+	uint32_t g, i;
+
+	look->trains |= look->optimizer.list.count > 0;
+	for (g = 0; g < look->d->gpu.count && !look->trains && !look->failed; g++) {
+		uint32_t name = look->trace->events.name[look->d->gpu.event[g]];
+
+		look->trains = !asked[name] && tw_kernel_has(TW_TRAIT_TRAINING,
+							     look->trace->texts.entries[name].ptr);
+		asked[name] = 1;
+	}
+	for (i = 0; i < look->d->host.count; i++)
+		if (tw_node_class(look->d, i) == TRAWL_CLASS_CPU_OP)
+			break;
+	look->claims->mode_unknown = !look->trains && i == look->d->host.count;
+}
+
 /* ---- calls, callers */
 
 static void index_copies(struct tw_look *look)
@@ -643,94 +662,6 @@ static void index_nodes(struct tw_look *look)
 		look->first_node[t + 1] += look->first_node[t];
 }
 
-int tw_frame_order(const void *a, const void *b)
-{
-	const struct tw_frame *x = a, *y = b;
-
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
-}
-
-/* All python functions; NULL: there are none. */
-static struct tw_frame *list_frames(struct tw_look *look, size_t *count)
-{
-	const struct tw_events *e = &look->trace->events;
-	struct tw_frame *frames;
-	size_t n = 0;
-	uint64_t i;
-
-	for (i = 0; i < e->count; i++)
-		n += e->phase[i] == 'X' && tw_class(look->trace, i) == TRAWL_CLASS_PYTHON;
-	frames = n ? array(look, n, sizeof(*frames)) : NULL;
-	for (i = 0, *count = 0; frames && i < e->count; i++)
-		if (e->phase[i] == 'X' && tw_class(look->trace, i) == TRAWL_CLASS_PYTHON)
-			frames[(*count)++] = (struct tw_frame){ e->start_ns[i],
-								e->start_ns[i] + e->dur_ns[i],
-								(uint32_t)i, e->track[i] };
-	if (frames)
-		qsort(frames, n, sizeof(*frames), tw_frame_order);
-	return frames;
-}
-
-/* Callers of the leaves of one thread. */
-static void find_callers_of(struct tw_look *look, const struct tw_leaves *thread)
-{
-	struct tw_interval *spans = array(look, thread->frame_count, sizeof(*spans));
-	int64_t *moments = array(look, thread->count, sizeof(*moments));
-	uint32_t *found = array(look, thread->count, sizeof(*found)), i;
-	size_t first = (size_t)(thread->at - look->leaves);
-
-	if (look->failed)
-		return;
-	for (i = 0; i < thread->frame_count; i++)
-		spans[i] = (struct tw_interval){ thread->frames[i].start_ns,
-						 thread->frames[i].end_ns };
-	for (i = 0; i < thread->count; i++) {
-		moments[i] = tw_look_start(look, thread->at[i].node);
-		/* Leaves are in the order of their launches, which nest no differently. */
-		if (i && moments[i] < moments[i - 1])
-			moments[i] = moments[i - 1];
-	}
-	if (tw_innermost(spans, thread->frame_count, moments, thread->count, found,
-			 look->scratch)) {
-		look->failed = true;
-		return;
-	}
-	for (i = 0; i < thread->count; i++)
-		if (found[i] != TW_INNERMOST_NONE)
-			look->caller[first + i] = thread->frames[found[i]].event;
-}
-
-static void find_callers(struct tw_look *look)
-{
-	size_t n = 0, k, first, end;
-	struct tw_frame *frames = list_frames(look, &n);
-	uint32_t t;
-
-	if (!frames)
-		return;
-	look->caller = array(look, look->leaf_count, sizeof(*look->caller));
-	for (k = 0; !look->failed && k < look->leaf_count; k++)
-		look->caller[k] = TW_NONE;
-	for (t = 0; t < look->part->rank.thread_count && !look->failed; t++) {
-		struct tw_leaves *thread = &look->threads[t];
-
-		if (!thread->count)
-			continue;
-		first = TW_LOWER_BOUND(at, 0, n, frames[at].track < thread->track);
-		end = TW_LOWER_BOUND(at, first, n, frames[at].track <= thread->track);
-		thread->frames = frames + first;
-		thread->frame_count = (uint32_t)(end - first);
-		if (thread->frame_count)
-			find_callers_of(look, thread);
-	}
-}
-
 void tw_look_prepare(struct tw_look *look)
 {
 	look->kinds = array(look, look->trace->texts.count, sizeof(*look->kinds));
@@ -743,7 +674,7 @@ void tw_look_prepare(struct tw_look *look)
 	if (!look->failed)
 		index_nodes(look);
 	if (!look->failed)
-		find_callers(look);
+		tw_find_callers(look);
 	if (!look->failed)
 		look->layout_op = tw_outermost_of(
 			look, (const char *const[]){ "aten::contiguous", "aten::clone", NULL });
@@ -751,4 +682,6 @@ void tw_look_prepare(struct tw_look *look)
 		find_range_kinds(look);
 	if (!look->failed)
 		tw_ranges_of_kind(look, TW_HOST_OPTIMIZER_STEP, &look->optimizer);
+	if (!look->failed)
+		find_mode(look);
 }

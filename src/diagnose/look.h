@@ -9,6 +9,7 @@
 #include "analysis/groups.h"
 #include "base/arena.h"
 #include "diagnose/claims.h"
+#include "diagnose/edges.h"
 
 #define TW_MOST_TENSORS 8
 
@@ -51,10 +52,12 @@ struct tw_range {
 	uint32_t inner; /* the first range of the kind inside it that is called otherwise; TW_NONE */
 };
 
-/* An event of the host. */
+/* An event of the host; of python functions, what it is in: numbers of frames of its thread, TW_NONE. */
 struct tw_frame {
 	int64_t start_ns, end_ns;
 	uint32_t event, track;
+	uint32_t parent;
+	uint32_t program; /* the nearest function of the program, itself or around it */
 };
 
 /* For qsort(): by track, then start; of those that begin together the longest comes first. */
@@ -73,6 +76,7 @@ struct tw_look {
 	const struct tw_path_part *part;
 	const struct tw_view *view; /* of the host, what is looked at; NULL: all */
 	const struct tw_delays *delays;
+	struct tw_edge edge;		       /* of the recording */
 	const struct trawl_allocator *scratch; /* a scope */
 	struct tw_claims *claims;	       /* where the rules put what they find */
 	struct tw_arena arena;
@@ -91,8 +95,10 @@ struct tw_look {
 	uint32_t *layout_op; /* by host node: the outermost aten::contiguous or clone; NULL: none */
 	uint32_t *first_node; /* by track: its first host node; one more than there are tracks */
 	uint32_t *caller;     /* by leaf: event of the innermost python function, TW_NONE */
+	uint32_t *site;	      /* the same of the program: no file of the framework */
 	struct tw_ranges optimizer;
-	bool trains; /* it has a backward pass or an optimizer */
+	struct tw_ranges pauses; /* that are claimed, in order */
+	bool trains;		 /* it has a backward pass or an optimizer */
 	bool failed;
 };
 
@@ -204,6 +210,11 @@ static inline uint32_t tw_caller_of(const struct tw_look *look, const struct tw_
 {
 	return look->caller ? look->caller[leaf - look->leaves] : TW_NONE;
 }
+/* Whether a text is a python function of the program. */
+bool tw_is_program(struct tw_look *look, uint32_t text);
+/* The innermost python function of the program that a track is in for most of a time, NULL. */
+const struct tw_frame *tw_function_in(const struct tw_look *look, uint32_t track, int64_t from_ns,
+				      int64_t to_ns);
 bool tw_in_optimizer(const struct tw_look *look, uint32_t node);
 bool tw_is_pointwise(const char *op);
 

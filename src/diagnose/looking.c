@@ -28,6 +28,7 @@ struct wanted {
 	struct tw_spot *spot;
 	uint32_t track;
 	int64_t start_ns, end_ns, site_ns, module_ns; /* the last two: start of what was found */
+	bool has_site;				      /* a rule named it */
 };
 
 struct sites {
@@ -49,11 +50,15 @@ static void list_wanted(struct tw_look *look, struct sites *s)
 		for (i = 0; i < claim->spots.count && i < PLACES_SHOWN; i++) {
 			uint32_t event = (uint32_t)claim->spots.at[i].event;
 
-			s->at[s->count++] = (struct wanted){
-				&claim->spots.at[i], e->track[event],
-				e->start_ns[event],  e->start_ns[event] + e->dur_ns[event],
-				INT64_MIN,	     INT64_MIN
-			};
+			if (claim->spots.at[i].spread)
+				continue;
+			s->at[s->count++] = (struct wanted){ &claim->spots.at[i],
+							     e->track[event],
+							     e->start_ns[event],
+							     e->start_ns[event] + e->dur_ns[event],
+							     INT64_MIN,
+							     INT64_MIN,
+							     claim->spots.at[i].site != 0 };
 		}
 	}
 }
@@ -71,7 +76,6 @@ static void try_site(struct tw_look *look, struct wanted *w, uint64_t frame, int
 {
 	uint32_t name = look->trace->events.name[frame];
 	const struct tw_pool_entry *text = &look->trace->texts.entries[name];
-	unsigned kinds;
 
 	if (start_ns > w->start_ns || end_ns < w->end_ns)
 		return;
@@ -81,9 +85,7 @@ static void try_site(struct tw_look *look, struct wanted *w, uint64_t frame, int
 		w->module_ns = start_ns > w->module_ns ? start_ns : w->module_ns;
 		return;
 	}
-	kinds = tw_look_kinds(look, name);
-	if (start_ns < w->site_ns || !(kinds & TW_HOST_PYTHON_CODE) ||
-	    kinds & TW_HOST_PYTHON_INTERNAL)
+	if (w->has_site || start_ns < w->site_ns || !tw_is_program(look, name))
 		return;
 	w->site_ns = start_ns;
 	w->spot->site = tw_claim_text(look, text->ptr, text->len);
@@ -220,10 +222,9 @@ static void list_functions(struct tw_look *look)
 	for (i = 0; i < look->part->rank.thread_count && !look->failed; i++)
 		add_self_times(look, &look->threads[i], &open, self_ns);
 	for (i = 0; i < texts->count && !look->failed; i++) {
-		unsigned kinds = self_ns[i] > 0 ? tw_look_kinds(look, i) : 0;
 		struct tw_function function = { .self_ns = self_ns[i] };
 
-		if (!(kinds & TW_HOST_PYTHON_CODE) || kinds & TW_HOST_PYTHON_INTERNAL)
+		if (self_ns[i] <= 0 || !tw_is_program(look, i))
 			continue;
 		function.text = tw_claim_text(look, texts->entries[i].ptr, texts->entries[i].len);
 		look->failed |= !TW_LIST_ADD(&c->functions, &function, c->allocator);
@@ -232,6 +233,9 @@ static void list_functions(struct tw_look *look)
 		qsort(c->functions.at, c->functions.count, sizeof(*c->functions.at),
 		      more_self_first);
 }
+
+/* With fewer steps the first one is compared with none. */
+#define STEPS_TO_COMPARE 3
 
 /* First uses that only the first step has. */
 static void find_warmup(struct tw_look *look)
@@ -249,7 +253,7 @@ static void find_warmup(struct tw_look *look)
 			continue;
 		*(step ? &later : &first) += tw_look_end(look, node) - tw_look_start(look, node);
 	}
-	if (look->part->rank.step_count > 2 && first > later)
+	if (look->part->rank.step_count >= STEPS_TO_COMPARE && first > later)
 		look->claims->warm_ns = first;
 }
 
@@ -269,7 +273,7 @@ static void list_gaps(const struct tw_look *look, int64_t *gap_ns)
 }
 
 /*
- * Without steps: calls that are the first to launch their kernel and take long while the GPU is idle, for
+ * Without steps, or with few: calls that are the first to launch their kernel and take long while the GPU is idle, for
  * they load its code.
  */
 static void find_first_uses(struct tw_look *look)
@@ -302,6 +306,30 @@ static void find_first_uses(struct tw_look *look)
 	}
 }
 
+/* Of the time of computing how much has a roofline. */
+static void find_coverage(struct tw_look *look)
+{
+	const struct tw_path_rank *r = &look->part->rank;
+	uint32_t i;
+
+	for (i = 0; i < r->launched_count; i++) {
+		uint32_t g = r->launched[i];
+		const struct tw_leaf *leaf = &look->leaves[look->leaf_of[g]];
+		enum tw_computing known = TW_COMPUTING_NO_MODEL;
+
+		if (leaf->work && look->platform)
+			known = TW_COMPUTING_KNOWN;
+		else if (tw_launching_op(look->d, look->d->gpu.launch[g], false) == TW_NONE)
+			known = TW_COMPUTING_NO_OPERATOR;
+		else if (!leaf->shape)
+			known = TW_COMPUTING_NO_SHAPES;
+		if (look->d->gpu.bucket[g] == TW_COMPUTE)
+			look->claims->computing_ns[known] += tw_gpu_ns(look, g);
+	}
+	for (i = 0; i < r->thread_count; i++)
+		look->claims->stack_events += look->threads[i].frame_count;
+}
+
 static void run_rules(struct tw_look *look)
 {
 	size_t i;
@@ -311,14 +339,16 @@ static void run_rules(struct tw_look *look)
 		return;
 	list_places(look);
 	tw_collective_sizes(look);
-	tw_idle_by_cause(look);
 	find_warmup(look);
-	if (!look->part->rank.step_count)
+	if (look->part->rank.step_count < STEPS_TO_COMPARE)
 		find_first_uses(look);
 	list_functions(look);
+	find_coverage(look);
 	for (i = 0; i < TW_FINDING_KINDS && !look->failed; i++)
 		if (tw_kind_list[i]->look)
 			tw_kind_list[i]->look(look);
+	if (!look->failed)
+		tw_idle_by_cause(look);
 	if (!look->failed)
 		find_sites(look);
 	look->claims->trains = look->trains;
@@ -337,6 +367,7 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 				.platform = in->platform,
 				.part = part,
 				.delays = &tw_delays[part->rank.vendor],
+				.edge = tw_edge_of(part->points, &part->rank),
 				.scratch = &scope.allocator,
 				.claims = claims };
 
@@ -346,7 +377,7 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 		return TRAWL_ENOMEM;
 	tw_scope_begin(&scope, allocator);
 	tw_arena_init(&look.arena, &scope.allocator);
-	tw_groups_init_values(&look.spots, 4 * sizeof(uint32_t), sizeof(uint32_t),
+	tw_groups_init_values(&look.spots, 5 * sizeof(uint32_t), sizeof(uint32_t),
 			      &scope.allocator);
 	tw_groups_init_values(&look.shapes, 2 * sizeof(uint32_t), sizeof(struct tw_shape *),
 			      &scope.allocator);

@@ -115,7 +115,9 @@ struct tw_path_rank {
 	int64_t late_ns;       /* a start later than this after its launch has another cause */
 	uint32_t first, count; /* points */
 	uint32_t gpu_count;    /* GPU events */
-	int32_t *step;	       /* by GPU event: number of the step that launched it, -1: none */
+	/* Of these the first and the last that are at the edge of the recording, no part of the window. */
+	uint32_t edge_before, edge_after;
+	int32_t *step; /* by GPU event: number of the step that launched it, -1: none */
 	struct tw_path_step *steps; /* in order of start */
 	uint32_t step_count;
 	int64_t shift_ns;     /* what was added to the rank's own times */

@@ -651,7 +651,10 @@ bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, u
 	}
 	if (rank->piece && rank->piece[2 * gpu] == TW_NO_POINT)
 		return false;
-	return path->whole || rank->launch[gpu] != TW_NO_POINT || !has_launches(path);
+	if (path->whole)
+		return true;
+	return gpu >= rank->edge_before && gpu < rank->gpu_count - rank->edge_after &&
+	       (rank->launch[gpu] != TW_NO_POINT || !has_launches(path));
 }
 
 static void widen(struct tw_path_window *w, const struct tw_path *path, uint32_t rank, uint32_t gpu,

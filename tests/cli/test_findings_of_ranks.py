@@ -73,12 +73,18 @@ class Commands(Findings):
 
     def test_a_gain_below_one_percent_is_no_straggler(self):
         # A step is what the slowest rank computes, its gaps and what it does before; 1 % of it is a little more than 10 us.
-        said, found = self.verdicts(600 * US, 900 * US, 896 * US)
+        said, found = self.verdicts(600 * US, 900 * US, 892 * US)
         self.assertLess(float(found["straggler_compute"]["gain_percent"]), 1)
         self.assertNotIn("straggler", said)
         self.assertIn("no straggler: no rank costs 1 % by itself; wait is ", said["no straggler"]["text"])
-        # Rank 0 waits 300 us a step for rank 1, and rank 2 waits 4 us.
+        # Rank 0 waits 300 us a step for rank 1, and rank 2 waits 8 us.
         self.assertIn("100 % of it for rank 1", said["no straggler"]["text"])
+
+    def test_two_that_gain_only_together_are_two(self):
+        # Rank 1 alone gains 1 us of a step.
+        said, found = self.verdicts(600 * US, 900 * US, 899 * US)
+        self.assertGain(found, "straggler_compute", 300 * US)
+        self.assertEqual(said["straggler"]["ranks"], "1, 2")
 
     def test_a_gain_above_one_percent_is_one(self):
         said, found = self.verdicts(600 * US, 600 * US, 620 * US)

@@ -96,8 +96,7 @@ static void add_finding(struct cli_screen *s, const struct row *r, bool of_step)
 	add_detail(s, r, "", TW_COL_FINDING_WHERE);
 	if (!has(r, TW_COL_GAIN_PERCENT))
 		add_detail(s, r, "", TW_COL_EVIDENCE);
-	else
-		add_detail(s, r, "", TW_COL_REMEDY);
+	add_detail(s, r, "", TW_COL_REMEDY);
 }
 
 void cli_add_findings(struct cli_screen *s, const struct trawl_diagnosis *diagnosis)

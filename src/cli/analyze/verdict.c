@@ -14,7 +14,7 @@ static const struct trawl_column columns[COLUMNS] = {
 	[FINDING] = TW_TEXT(
 		"finding", 14,
 		"limits: the largest gain; no limit: nothing worth changing; unknown: no "
-		"finding. Of a job also straggler, reason, passed on (propagated wait), no "
+		"finding, or none in the part that is known. Of a job also straggler, reason, passed on (propagated wait), no "
 		"straggler, waiting or transfers, imbalance, clocks, as in collectives",
 		.values = "!limits|no limit|unknown|straggler|reason|passed on|no straggler|"
 			  "waiting|transfers|imbalance|clocks"),
@@ -53,14 +53,30 @@ static void add_gain(struct tw_str *out, const struct trawl_diagnosis *diagnosis
 		    tw_table_cell(findings, 0, TW_COL_GAIN_MS).real, of_ns / 1e6);
 }
 
-/* The row that says nothing is worth changing; their number: none says so. */
-static size_t find_nothing(const struct trawl_table *findings)
+/* The first row of a kind; their number: there is none. */
+static size_t find_kind(const struct trawl_table *findings, const char *kind)
 {
 	size_t rows = trawl_table_rows(findings), row = 0;
 
-	while (row < rows && strcmp(text_of(findings, row, "kind"), "nothing_found"))
+	while (row < rows && strcmp(text_of(findings, row, "kind"), kind))
 		row++;
 	return row;
+}
+
+/* "GPU graphs hide their operators: 96.9 % of the GPU time in 1 launches of graphs"; nothing where most is known. */
+static void add_unknown(struct tw_str *out, const struct trawl_table *findings)
+{
+	static const char *const kinds[] = { "graph_hides_operations", "efficiency_unknown" };
+	size_t i, row;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		row = find_kind(findings, kinds[i]);
+		if (row == trawl_table_rows(findings))
+			continue;
+		tw_str_addf(out, "%s%s: %s", out->len ? ". " : "",
+			    text_of(findings, row, TW_COL_FINDING_TITLE),
+			    text_of(findings, row, TW_COL_EVIDENCE));
+	}
 }
 
 /* What limits the run, in a sentence. */
@@ -68,11 +84,13 @@ static void add_limit(struct trawl_table *table, const struct trawl_diagnosis *d
 		      struct tw_str *text)
 {
 	const struct trawl_table *findings = trawl_diagnosis_findings(diagnosis);
-	size_t nothing = find_nothing(findings), row = tw_table_add_row(table);
+	size_t nothing = find_kind(findings, "nothing_found"), row = tw_table_add_row(table);
 
 	if (nothing < trawl_table_rows(findings)) {
-		tw_table_set_str(table, row, FINDING, "no limit");
-		tw_str_addf(text, "%s: %s", text_of(findings, nothing, TW_COL_FINDING_TITLE),
+		add_unknown(text, findings);
+		tw_table_set_str(table, row, FINDING, text->len ? "unknown" : "no limit");
+		tw_str_addf(text, "%s%s: %s", text->len ? ". " : "",
+			    text_of(findings, nothing, TW_COL_FINDING_TITLE),
 			    text_of(findings, nothing, TW_COL_EVIDENCE));
 	} else if (tw_table_cell(findings, 0, TW_COL_GAIN_PERCENT).state == TRAWL_CELL_VALUE) {
 		tw_table_set_str(table, row, FINDING, "limits");
@@ -81,6 +99,7 @@ static void add_limit(struct trawl_table *table, const struct trawl_diagnosis *d
 				  tw_table_cell(findings, 0, TW_COL_GAIN_PERCENT).real);
 		tw_str_add_cstr(text, text_of(findings, 0, TW_COL_FINDING_TITLE));
 		add_gain(text, diagnosis);
+		add_unknown(text, findings);
 	} else {
 		tw_table_set_str(table, row, FINDING, "unknown");
 		tw_str_add_cstr(text, "No finding has a gain: what limits the run is unknown");

@@ -51,8 +51,8 @@ const struct tw_finding_words tw_finding_words[] = {
 	  "Fuse them: torch.compile, or the framework's fused kernel",
 	  "input read once, output written once, at the rate of the chain" },
 	{ "layout_copies", "bound", "Copies only change the layout of tensors",
-	  "Keep one layout: channels_last from the input on, no .contiguous() between operators that take strides",
-	  "Keep one layout: channels_last from the input on, no .contiguous() between operators that take strides",
+	  "Avoid .contiguous(), .clone() and .reshape() of transposed tensors: attention (scaled_dot_product_attention) and products take strides; make the layout where the tensor is written",
+	  "Avoid .contiguous(), .clone() and .reshape() of transposed tensors: attention (scaled_dot_product_attention) and products take strides; make the layout where the tensor is written",
 	  "the copies are gone, where the layout can be had without them" },
 	{ "low_efficiency_gemm", "replay", "Matrix products run far below the roofline",
 	  "Try other layouts and sizes (multiples of 64 or 128), another library or autotuning (TunableOp, max-autotune)",
@@ -142,6 +142,14 @@ const struct tw_finding_words tw_finding_words[] = {
 	  "Look at power, temperature and clocks of the GPU",
 	  "Look at power, temperature and clocks of the GPU",
 	  "the rate of the fastest step" },
+	{ "graph_hides_operations", "observation", "GPU graphs hide their operators",
+	  "Record once without graphs to see operators and shapes",
+	  "Record once without graphs to see operators and shapes",
+	  "-" },
+	{ "efficiency_unknown", "observation", "The efficiency of most GPU time is not known",
+	  "Record operators and shapes: activities with ProfilerActivity.CPU, record_shapes=True; name the GPU with --platform if it is not known",
+	  "Record operators and shapes: activities with ProfilerActivity.CPU, record_shapes=True; name the GPU with --platform if it is not known",
+	  "-" },
 	{ "warmup_in_recording", "observation", "A warm-up is in the recording",
 	  "Record from the second step on: schedule(wait, warmup, active)",
 	  "Record after a warm-up",
@@ -149,6 +157,10 @@ const struct tw_finding_words tw_finding_words[] = {
 	{ "recording_edge", "observation", "Idle time at the edge of the recording",
 	  "It is no part of the program: select steps",
 	  "It is no part of the program: select steps",
+	  "-" },
+	{ "host_before_work", "observation", "The first step begins with work of the host alone",
+	  "Prepare inputs ahead of time, in another thread or process: no GPU work runs meanwhile",
+	  "Prepare inputs ahead of time, in another thread or process: no GPU work runs meanwhile",
 	  "-" },
 	{ "work_before_recording", "observation", "Work that was launched before the recording",
 	  "Its cause is not recorded: shares and gains leave it out; --whole takes all",
@@ -162,12 +174,48 @@ const struct tw_finding_words tw_finding_words[] = {
 	  "Times are corrected by the ends of collectives",
 	  "Times are corrected by the ends of collectives",
 	  "-" },
-	{ "graph_hides_operations", "observation", "GPU graphs hide their operators",
-	  "Record once without graphs to see operators and shapes",
-	  "Record once without graphs to see operators and shapes",
+	{ "stacks_recorded", "observation", "Stacks are recorded: times of the host include the profiler's",
+	  "Record once with with_stack=False before you act on gains of the host: without the profiler they are smaller",
+	  "Record once with with_stack=False before you act on gains of the host: without the profiler they are smaller",
 	  "-" },
 	{ "nothing_found", "observation", "Nothing worth changing above 1 %",
 	  "-",
 	  "-",
 	  "-" },
 };
+
+const struct tw_finding_words tw_words_pageable_copy_back =
+	{ "pageable_copy", "replay", "Copies to pageable memory block the host and the GPU",
+	  "Copy results into pinned memory with non_blocking=True and wait once, or copy less often",
+	  "Copy results into pinned memory with non_blocking=True and wait once for all of them",
+	  "copies at the speed of the link" };
+
+const struct tw_finding_words tw_words_host_pause_function =
+	{ "host_pause", "replay", "The host runs Python for long and launches nothing",
+	  "Do less there, do it once before the loop, or in another thread or process while the GPU works",
+	  "Do less there, do it once before the requests, or in another thread or process while the GPU works",
+	  "the time in this function, while the GPU is idle, is gone" };
+
+const struct tw_finding_words tw_words_layout_copies_convolution =
+	{ "layout_copies", "bound", "Copies only change the layout of tensors",
+	  "Keep one layout: channels_last (model and input) from the input on, as the kernels of convolutions want it",
+	  "Keep one layout: channels_last (model and input) from the input on, as the kernels of convolutions want it",
+	  "the copies are gone, where the layout can be had without them" };
+
+const struct tw_finding_words tw_words_exposed_communication_alone =
+	{ "exposed_communication", "bound", "Communication that computing could hide is exposed",
+	  "Analyze all ranks together, which tells waiting for others, slow links and missing overlap apart",
+	  "Analyze all ranks together, which tells waiting for others, slow links and missing overlap apart",
+	  "no waiting for other ranks, transfers at the rate of the links" };
+
+const struct tw_finding_words tw_words_straggler_compute_two =
+	{ "straggler_compute", "replay", "Two ranks compute longer than the others, which wait for them",
+	  "Look at these ranks: their share of the work, their GPUs' clocks, temperature and power, other processes on them",
+	  "Look at these ranks: their share of the work, their GPUs' clocks, temperature and power, other processes on them",
+	  "both compute as the next slowest rank" };
+
+const struct tw_finding_words tw_words_nothing_found_partly =
+	{ "nothing_found", "observation", "Nothing worth changing above 1 % in the part that is known",
+	  "-",
+	  "-",
+	  "-" };

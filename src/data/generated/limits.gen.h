@@ -211,7 +211,7 @@
 #define TW_LIMIT_SAME_GAIN_NS 1000
 
 /* 1/1000 of a step: a finding with a smaller gain has no row */
-#define TW_LIMIT_FINDING_ROW_PERMILLE 1
+#define TW_LIMIT_FINDING_ROW_PERMILLE 5
 
 /* GB/s: link to the host of a platform that is not known */
 #define TW_LIMIT_HOST_LINK_GBPS 25
@@ -317,9 +317,6 @@
 
 /* % of the fastest step: kernels of a step that take as much, or more, got slower */
 #define TW_LIMIT_CLOCK_SLOWER_PERCENT 105
-
-/* 1/1000 of the next rank's computing: a rank below it is no straggler */
-#define TW_LIMIT_STRAGGLER_COMPUTING_PERMILLE 1002
 
 /* % of the next rank's host: a rank below it is no straggler of the host */
 #define TW_LIMIT_STRAGGLER_HOST_PERCENT 110

@@ -87,6 +87,18 @@ const struct tw_name_trait tw_name_traits[] = {
 	{ TW_TRAIT_NO_OPERATION, false, "*launchcooperativekernel*->*" },
 	{ TW_TRAIT_BACKWARD, false, "*backward*" },
 	{ TW_TRAIT_BACKWARD, false, "*_bwd*" },
+	{ TW_TRAIT_TRAINING, true, "*backward*" },
+	{ TW_TRAIT_TRAINING, true, "*grad_input*" },
+	{ TW_TRAIT_TRAINING, true, "*_bwd*" },
+	{ TW_TRAIT_TRAINING, true, "*bwd_*" },
+	{ TW_TRAIT_TRAINING, true, "*bwddata*" },
+	{ TW_TRAIT_TRAINING, true, "*bwdweight*" },
+	{ TW_TRAIT_TRAINING, true, "*wgrad*" },
+	{ TW_TRAIT_TRAINING, true, "*dgrad*" },
+	{ TW_TRAIT_TRAINING, true, "*_wrw_*" },
+	{ TW_TRAIT_TRAINING, true, "*multi_tensor_apply*adam*" },
+	{ TW_TRAIT_TRAINING, true, "*multi_tensor_apply*sgd*" },
+	{ TW_TRAIT_TRAINING, true, "*fusedadam*" },
 	{ TW_TRAIT_INFRASTRUCTURE, false, "<*>" },
 	{ TW_TRAIT_INFRASTRUCTURE, false, "*: _call_impl" },
 	{ TW_TRAIT_INFRASTRUCTURE, false, "*: _wrapped_call_impl" },
@@ -120,4 +132,4 @@ const struct tw_name_trait tw_name_traits[] = {
 	{ TW_TRAIT_UNFUSED_ATTENTION, false, "*scaled_dot_product_attention_math*" },
 };
 
-const size_t tw_name_trait_count = 116;
+const size_t tw_name_trait_count = 128;

@@ -6,6 +6,7 @@
 #include "diagnose/kinds.h"
 
 #include "data/limits.h"
+#include "data/tables.h"
 
 #include "analysis/ops/collective_args.h"
 #include "base/alloc.h"
@@ -471,10 +472,7 @@ static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 			tw_add_place(f, "%s",
 				     tw_pool_text(&c->texts, c->collectives[i].name, NULL));
 	}
-	f->how = "bound";
-	f->remedy = "Analyze all ranks together, which tells waiting for others, slow links and "
-		    "missing overlap apart";
-	f->assumes = "no waiting for other ranks, transfers at the rate of the links";
+	f->words = &tw_words_exposed_communication_alone;
 	tw_evidence(f,
 		    "%.3f ms in %llu collectives%s, %.1f GB/s of bus bandwidth in the one "
 		    "with the most to gain: slow links, or waiting for other ranks",

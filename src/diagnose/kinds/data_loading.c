@@ -20,14 +20,16 @@ static void look_at_loading(struct tw_look *look)
 	for (i = 0; i < ranges.list.count && !look->failed; i++) {
 		const struct tw_range *r = &ranges.list.at[i];
 		uint32_t thread = tw_look_thread(look, r->track);
+		const struct tw_frame *function;
 
 		if (thread == UINT32_MAX || !look->threads[thread].count ||
 		    r->end_ns - r->start_ns <= look->delays->fetch)
 			continue;
 		tw_claim_host(look, TW_KIND_data_loading, r->track, r->start_ns, r->end_ns,
 			      keep_ns);
-		tw_claim_spot(look, TW_KIND_data_loading, r->event, r->inner,
-			      r->end_ns - r->start_ns);
+		function = tw_function_in(look, r->track, r->start_ns, r->end_ns);
+		tw_claim_spot_at(look, TW_KIND_data_loading, r->event, r->inner,
+				 function ? function->event : TW_NONE, r->end_ns - r->start_ns);
 	}
 }
 

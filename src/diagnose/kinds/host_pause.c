@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "data/tables.h"
 
 #include <stdlib.h>
 
@@ -225,7 +226,9 @@ static void list_events(struct pauses *s, struct around *around)
 	uint64_t i;
 
 	for (i = 0; i < e->count && !s->look->failed; i++) {
-		struct tw_frame event = { e->start_ns[i], 0, (uint32_t)i, e->track[i] };
+		struct tw_frame event = { .start_ns = e->start_ns[i],
+					  .event = (uint32_t)i,
+					  .track = e->track[i] };
 
 		if (e->phase[i] != 'X' || !pause_before(s, e->track[i], INT64_MAX))
 			continue;
@@ -277,6 +280,11 @@ static void claim(struct pauses *s, const struct pause *p)
 			&(struct tw_remedy_part){ .kind = TW_REMEDY_POINT,
 						  .gpu = p->of->point,
 						  .ns = p->usual_ns });
+	look->failed |= !TW_LIST_ADD(
+		&look->pauses.list,
+		&((struct tw_range){ p->from_ns, p->to_ns, p->event, p->track, TW_NONE }),
+		look->scratch);
+	look->claims->of[KIND].host_ns += p->of->ns - p->usual_ns;
 	tw_claim_spot_in_step(look, KIND, p->event, TW_NONE, p->of->ns - p->usual_ns,
 			      look->part->rank.steps[p->of->step].number);
 }
@@ -339,4 +347,22 @@ static void look_at_pauses(struct tw_look *look)
 	tw_groups_release(&s.places);
 }
 
-const struct tw_kind tw_kind_host_pause = { .look = look_at_pauses, .of_window = true };
+/* Words for what most of them are: a function that runs for long (idle.c), or nothing that is recorded. */
+static bool end_pauses(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
+{
+	double running = 0, silent = 0;
+	uint32_t i;
+
+	(void)s;
+	for (i = 0; i < d->rank_count; i++) {
+		running += d->claims[i].of[KIND].figure;
+		silent += (double)d->claims[i].of[KIND].host_ns;
+	}
+	if (running > silent)
+		f->words = &tw_words_host_pause_function;
+	return tw_apply_claims(d, f);
+}
+
+const struct tw_kind tw_kind_host_pause = { .look = look_at_pauses,
+					    .change = end_pauses,
+					    .of_window = true };

@@ -66,7 +66,8 @@ static bool is_copy_back(struct tw_look *look, uint32_t node)
 {
 	uint32_t copy = look->last_copy[node], name;
 
-	if (!copy || !tw_waits_for_copy(look, node, copy - 1))
+	if (!copy || !tw_waits_for_copy(look, node, copy - 1) ||
+	    tw_is_slow_copy_back(look, copy - 1))
 		return false;
 	name = look->trace->events.name[look->d->gpu.event[copy - 1]];
 	return tw_copy_direction(look->trace->texts.entries[name].ptr,

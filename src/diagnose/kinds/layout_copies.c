@@ -6,6 +6,7 @@
 #include "diagnose/kinds.h"
 
 #include "base/alloc.h"
+#include "data/tables.h"
 
 #include <string.h>
 
@@ -17,6 +18,7 @@ static void claim_copy(struct tw_look *look, struct tw_leaf *leaf, uint32_t op, 
 	uint32_t k;
 
 	leaf->taken = true;
+	look->claims->of[KIND].gpu_ns += leaf->gpu_ns;
 	for (k = 0; k < leaf->count; k++)
 		tw_claim_remove(look, KIND, look->leaf_gpu[leaf->first + k]);
 	if (op != last)
@@ -57,6 +59,7 @@ static void claim_transposes(struct tw_look *look, uint8_t *known, struct tw_lea
 	}
 	if (!ns)
 		return;
+	look->claims->of[KIND].figure += (double)ns;
 	leaf->taken = true;
 	tw_claim_spot(look, KIND, look->d->host.event[leaf->node], TW_NONE, ns);
 }
@@ -81,4 +84,20 @@ static void look_at_layouts(struct tw_look *look)
 	}
 }
 
-const struct tw_kind tw_kind_layout_copies = { .look = look_at_layouts };
+/* Words for what most of them are: of convolutions, or of other operators. */
+static bool remove_copies(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
+{
+	double convolution = 0, other = 0;
+	uint32_t i;
+
+	(void)s;
+	for (i = 0; i < d->rank_count; i++) {
+		convolution += d->claims[i].of[KIND].figure;
+		other += (double)d->claims[i].of[KIND].gpu_ns;
+	}
+	if (convolution > other)
+		f->words = &tw_words_layout_copies_convolution;
+	return tw_apply_claims(d, f);
+}
+
+const struct tw_kind tw_kind_layout_copies = { .look = look_at_layouts, .change = remove_copies };

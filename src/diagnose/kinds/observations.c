@@ -2,6 +2,7 @@
  * What is worth knowing about the recording and gains nothing: the first step warms up, idle time at its edge,
  * work launched before it, profilers that started apart, clocks that differ, graphs that hide operators.
  */
+#include "diagnose/edges.h"
 #include "diagnose/kinds.h"
 
 #include "base/alloc.h"
@@ -40,7 +41,7 @@ static bool step_times(const struct tw_diagnosis *d, int64_t *end)
 	return true;
 }
 
-/* Without steps: how much of the window the first launches of kernels took. */
+/* Without steps to compare: how much of the window the first launches of kernels took. */
 static bool first_uses_take_long(struct tw_diagnosis *d, struct tw_finding *f)
 {
 	int64_t longest = 0;
@@ -75,9 +76,9 @@ static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 	bool found = false;
 	uint32_t i, k;
 
-	if (!d->steps)
+	if (d->steps < 3)
 		return first_uses_take_long(d, f);
-	if (d->steps < 3 || !has_first_step(d))
+	if (!has_first_step(d))
 		return false;
 	end = tw_alloc_array(d->allocator, bytes, 1);
 	rest = tw_alloc_array(d->allocator, bytes, 1);
@@ -108,93 +109,75 @@ static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 
 /* ---- edges */
 
-struct edge {
-	int64_t first_ns, last_ns; /* of the steps */
-	int64_t idle_ns;
-};
-
-/* Idle time of a rank before its first step and after its last one. */
-static int64_t idle_outside(const struct tw_diagnosis *d, const struct tw_path_rank *r)
-{
-	int64_t first = r->steps[0].start_ns + r->shift_ns, idle = 0, end = INT64_MIN, last;
-	uint32_t g;
-
-	last = r->steps[r->step_count - 1].end_ns + r->shift_ns;
-	for (g = 0; g < r->gpu_count; g++) {
-		int64_t start = time_of(d, tw_gpu_start(r, g));
-
-		if (end != INT64_MIN && start > end) {
-			if (end < first)
-				idle += (start < first ? start : first) - end;
-			/* What a step launched may run after it. */
-			if (start > last && r->step[g] < 0)
-				idle += start - (end > last ? end : last);
-		}
-		if (time_of(d, tw_gpu_end(r, g)) > end)
-			end = time_of(d, tw_gpu_end(r, g));
-	}
-	return idle;
-}
-
-/* Without steps: a first or last gap that is longer than the rest, with few events beyond. */
-static int64_t longest_edge(const struct tw_diagnosis *d, const struct tw_path_rank *r)
-{
-	int64_t end = INT64_MIN, begin = INT64_MAX, gap, longest = 0;
-	uint32_t g, seen;
-
-	for (g = 0; g < r->gpu_count; g++) {
-		int64_t start = time_of(d, tw_gpu_start(r, g));
-
-		begin = start < begin ? start : begin;
-		seen = g < r->gpu_count - g ? g : r->gpu_count - g;
-		gap = end == INT64_MIN ? 0 : start - end;
-		if (gap > longest && seen < TW_LIMIT_EDGE_EVENTS)
-			longest = gap;
-		if (time_of(d, tw_gpu_end(r, g)) > end)
-			end = time_of(d, tw_gpu_end(r, g));
-	}
-	return r->gpu_count && longest > (end - begin) - longest ? longest : 0;
-}
-
-/* How long the first step has no GPU work yet: the window begins with the first. */
-static int64_t host_only(const struct tw_diagnosis *d, const struct tw_path_rank *r)
-{
-	int64_t begin = r->steps[0].start_ns + r->shift_ns, first = INT64_MAX;
-	uint32_t g;
-
-	for (g = 0; g < r->gpu_count; g++)
-		first = time_of(d, tw_gpu_start(r, g)) < first ? time_of(d, tw_gpu_start(r, g)) :
-								 first;
-	return r->gpu_count && first > begin ? first - begin : 0;
-}
-
 static bool edge_is_idle(struct tw_diagnosis *d, struct tw_finding *f)
 {
-	int64_t worst = 0, waits, idle;
+	int64_t worst = 0, idle;
 	uint32_t i, rank = 0;
-	bool in_step = false;
 
 	/* A part has edges that were asked for. */
 	for (i = 0; i < d->rank_count && !tw_is_parted(d->path); i++) {
 		const struct tw_path_rank *r = &d->path->ranks[i];
+		struct tw_edge edge = tw_edge_of(d->path->points, r);
 
-		idle = r->step_count ? idle_outside(d, r) : longest_edge(d, r);
-		waits = r->step_count ? host_only(d, r) : 0;
-		if (idle > worst || waits > worst) {
-			worst = idle > waits ? idle : waits;
-			in_step = waits > idle;
+		idle = edge.before || edge.after ? edge.idle_ns : 0;
+		if (idle > worst) {
+			worst = idle;
 			rank = i;
 		}
 	}
-	if (worst < TW_LIMIT_EDGE_IDLE_US * 1000 ||
-	    (double)worst * 100 < TW_LIMIT_EDGE_IDLE_PERCENT * (double)d->window_ns)
+	if (!worst)
 		return false;
 	tw_set_ranks(f, d, &rank, d->rank_count > 1);
-	tw_evidence(f, "%.3f ms idle %s", (double)worst / 1e6,
-		    in_step ? "from the start of the first step to its first GPU work, before the "
-			      "window" :
+	tw_evidence(f, "%.3f ms idle %s; the window of %.3f ms is without", (double)worst / 1e6,
 		    d->path->ranks[rank].step_count ? "outside all steps" :
-						      "before or after a few events");
+						      "before or after a few events",
+		    (double)d->window_ns / 1e6);
+	return true;
+}
+
+/* ---- host work before the first GPU work */
+
+/* From the start of the first step to its first GPU work: the window begins with that. */
+static void look_at_beginning(struct tw_look *look)
+{
+	const struct tw_path_rank *r = &look->part->rank;
+	struct tw_claim *claim = &look->claims->of[TW_KIND_host_before_work];
+	int64_t begin, first;
+	const struct tw_frame *f;
+
+	if (!r->step_count || !r->launched_count || !r->gpu_count)
+		return;
+	begin = r->steps[0].start_ns;
+	first = look->part->points[0].time_ns;
+	if (first <= begin)
+		return;
+	claim->host_ns = first - begin;
+	f = tw_function_in(look, tw_look_track(look, look->d->gpu.launch[r->launched[0]]), begin,
+			   first);
+	if (f)
+		tw_claim_spot_at(look, TW_KIND_host_before_work, f->event, TW_NONE, f->event,
+				 first - begin);
+}
+
+static bool host_goes_first(struct tw_diagnosis *d, struct tw_finding *f)
+{
+	int64_t most = 0;
+	uint32_t i, rank = 0;
+
+	for (i = 0; i < d->rank_count && !tw_is_parted(d->path); i++)
+		if (d->claims[i].of[f->kind].host_ns > most) {
+			most = d->claims[i].of[f->kind].host_ns;
+			rank = i;
+		}
+	if (most < TW_LIMIT_EDGE_IDLE_US * 1000 ||
+	    (double)most * 100 < TW_LIMIT_EDGE_IDLE_PERCENT * (double)d->window_ns)
+		return false;
+	tw_set_ranks(f, d, &rank, d->rank_count > 1);
+	tw_places_of(f, d, rank, f->kind);
+	tw_evidence(f,
+		    "%.3f ms from the start of the first step to its first GPU work, before the "
+		    "window of %.3f ms",
+		    (double)most / 1e6, (double)d->window_ns / 1e6);
 	return true;
 }
 
@@ -328,6 +311,76 @@ static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
 	return hidden > all / 2 && all;
 }
 
+/* ---- what is not known of computing */
+
+static bool is_told(const struct tw_diagnosis *d, enum tw_finding_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < d->findings.count; i++)
+		if (d->findings.at[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* Most of the window is computing without a roofline: nothing can be said of it. */
+static bool is_efficiency_unknown(struct tw_diagnosis *d, struct tw_finding *f)
+{
+	int64_t sums[4] = { 0 }, all = 0;
+	uint32_t i;
+	size_t k;
+
+	for (i = 0; i < d->rank_count; i++)
+		for (k = 0; k < 4; k++) {
+			sums[k] += d->claims[i].computing_ns[k];
+			all += d->claims[i].computing_ns[k];
+		}
+	/* What a graph hides is said apart. */
+	if (!all || is_told(d, TW_KIND_graph_hides_operations) ||
+	    2 * (double)(all - sums[TW_COMPUTING_KNOWN]) <= (double)d->window_ns * d->rank_count)
+		return false;
+	tw_evidence(f, "the roofline of %.1f %% of the computing time is known",
+		    100 * (double)sums[TW_COMPUTING_KNOWN] / (double)all);
+	if (sums[TW_COMPUTING_NO_OPERATOR])
+		tw_evidence(f, "; %.1f %% has no recorded operator",
+			    100 * (double)sums[TW_COMPUTING_NO_OPERATOR] / (double)all);
+	if (sums[TW_COMPUTING_NO_SHAPES])
+		tw_evidence(f, "; %.1f %% no recorded shapes",
+			    100 * (double)sums[TW_COMPUTING_NO_SHAPES] / (double)all);
+	if (sums[TW_COMPUTING_NO_MODEL])
+		tw_evidence(f, "; %.1f %% no cost model, or the GPU is not known",
+			    100 * (double)sums[TW_COMPUTING_NO_MODEL] / (double)all);
+	return true;
+}
+
+/* Gains of the host are those of a host that also records. */
+static bool do_stacks_cost(struct tw_diagnosis *d, struct tw_finding *f)
+{
+	static const enum tw_finding_kind of_host[] = { TW_KIND_data_loading, TW_KIND_launch_bound,
+							TW_KIND_host_pause, TW_KIND_straggler_host,
+							TW_KIND_optimizer_unfused };
+	uint64_t stacks = 0, launches = 0;
+	size_t i, k;
+
+	for (i = 0; i < d->rank_count; i++) {
+		stacks += d->claims[i].stack_events;
+		launches += d->path->ranks[i].launched_count;
+	}
+	for (i = 0; stacks && i < d->findings.count; i++)
+		for (k = 0; k < sizeof(of_host) / sizeof(of_host[0]); k++)
+			if (d->findings.at[i].kind == of_host[k] &&
+			    d->findings.at[i].gain_percent > TW_LIMIT_FINDING_TOLD_PERCENT) {
+				tw_evidence(
+					f,
+					"%llu Python functions on threads that launch, %.1f per "
+					"launched GPU event",
+					(unsigned long long)stacks,
+					(double)stacks / (double)(launches ? launches : 1));
+				return true;
+			}
+	return false;
+}
+
 /* Time of the window in which the GPU of a rank does nothing. */
 static int64_t idle_of(const struct tw_diagnosis *d, const struct tw_path_rank *r)
 {
@@ -337,6 +390,8 @@ static int64_t idle_of(const struct tw_diagnosis *d, const struct tw_path_rank *
 	for (g = 0; g < r->gpu_count; g++) {
 		int64_t start = time_of(d, tw_gpu_start(r, g));
 
+		if (!tw_is_parted(d->path) && !tw_in_window(d->path, r, g))
+			continue;
 		if (end != INT64_MIN && start > end && tw_in_part(d->path, tw_gpu_start(r, g)))
 			idle += start - end;
 		if (time_of(d, tw_gpu_end(r, g)) > end)
@@ -347,26 +402,34 @@ static int64_t idle_of(const struct tw_diagnosis *d, const struct tw_path_rank *
 
 static bool nothing_gains(struct tw_diagnosis *d, struct tw_finding *f)
 {
-	double idle = 0;
+	double idle = 0, warm = 0;
 	size_t i;
 
 	for (i = 0; i < d->findings.count; i++)
 		if (d->findings.at[i].gain_percent > TW_LIMIT_FINDING_TOLD_PERCENT)
 			return false;
+	if (is_told(d, TW_KIND_graph_hides_operations) || is_told(d, TW_KIND_efficiency_unknown))
+		f->words = &tw_words_nothing_found_partly;
 	tw_evidence(f, "no remedy that was looked for gains more than %d %% of a step",
 		    TW_LIMIT_FINDING_TOLD_PERCENT);
 	for (i = 0; i < d->rank_count; i++)
 		idle = fmax(idle, (double)idle_of(d, &d->path->ranks[i]));
+	for (i = 0; i < d->rank_count && is_told(d, TW_KIND_warmup_in_recording); i++)
+		warm = fmax(warm, (double)d->claims[i].warm_ns);
 	if (idle * 100 > TW_LIMIT_IDLE_UNEXPLAINED_PERCENT * (double)d->window_ns)
-		tw_evidence(f,
-			    "; the GPU is idle for %.1f %% of the window, for reasons "
-			    "without a remedy here",
-			    100 * idle / (double)d->window_ns);
+		tw_evidence(f, "; the GPU is idle for %.1f %% of the window, %s",
+			    100 * idle / (double)d->window_ns,
+			    2 * warm > idle ? "mostly while it warms up" :
+					      "for reasons without a remedy here");
 	return true;
 }
 
 const struct tw_kind tw_kind_warmup_in_recording = { .seen = first_step_warms };
 const struct tw_kind tw_kind_recording_edge = { .seen = edge_is_idle };
+const struct tw_kind tw_kind_host_before_work = { .look = look_at_beginning,
+						  .seen = host_goes_first };
+const struct tw_kind tw_kind_efficiency_unknown = { .seen = is_efficiency_unknown };
+const struct tw_kind tw_kind_stacks_recorded = { .seen = do_stacks_cost };
 const struct tw_kind tw_kind_work_before_recording = { .seen = has_earlier_work };
 const struct tw_kind tw_kind_profiler_start_skew = { .seen = profilers_start_apart };
 const struct tw_kind tw_kind_clock_skew = { .seen = clocks_differ };

@@ -1,14 +1,16 @@
 /*
- * Kernels of the same place get slower in some steps, by 5 % and more over all of them.  Without: the rate of
- * the fastest step.
+ * Kernels of the same place get slower in some steps: those that take most of a step's computing, by 5 % and more.  Of
+ * one kernel alone its own data may be the reason.  Without: the rate of the fastest step.
  */
 #include "diagnose/kinds.h"
 
 #include "data/limits.h"
 
 #include "analysis/groups.h"
+#include "base/alloc.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 struct of_step {
 	uint64_t place;
@@ -27,12 +29,18 @@ struct fastest {
 	uint64_t steps;
 };
 
+/* How much slower a step is than its fastest kernels, and whether any of it is looked at. */
+struct rate {
+	double times;
+	bool viewed;
+};
+
 struct rates {
 	struct tw_diagnosis *d;
 	const struct tw_path_rank *r;
 	struct tw_groups by_step; /* struct of_step -> struct sum */
 	struct tw_groups fastest; /* place -> struct fastest */
-	struct tw_groups rate;	  /* step -> struct { weighted, ns, of it looked at } */
+	struct tw_groups rate;	  /* step -> struct rate */
 };
 
 static void add_up(struct rates *x, uint32_t rank)
@@ -74,30 +82,84 @@ static void find_fastest(struct rates *x)
 	}
 }
 
-/* How much slower each step is, weighted by the time of its kernels: of those that other steps have too. */
-static void find_rates(struct rates *x)
+/* How much slower a place is in a step than in its fastest one, and how long it takes there. */
+struct slower {
+	int64_t step;
+	double times, ns;
+	bool viewed;
+};
+
+static int by_step_and_times(const void *a, const void *b)
 {
+	const struct slower *x = a, *y = b;
+
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return x->times < y->times ? -1 : x->times > y->times;
+}
+
+/* Of those that other steps have too; their number. */
+static size_t list_slower(struct rates *x, struct slower *list)
+{
+	size_t n = 0;
 	uint32_t i;
 
 	for (i = 0; i < x->by_step.count; i++) {
 		const struct of_step *key = tw_groups_key(&x->by_step, i);
 		const struct sum *sum = tw_groups_value(&x->by_step, i);
 		const struct fastest *fastest = tw_groups_at(&x->fastest, &key->place);
-		double *rate = tw_groups_at(&x->rate, &key->step);
 
-		if (!fastest || !rate || fastest->ns <= 0 || fastest->steps < 2)
-			continue;
-		rate[0] += sum->ns / (double)sum->count / fastest->ns * sum->ns;
-		rate[1] += sum->ns;
-		rate[2] += sum->viewed;
+		if (fastest && fastest->ns > 0 && fastest->steps > 1)
+			list[n++] = (struct slower){ key->step,
+						     sum->ns / (double)sum->count / fastest->ns,
+						     sum->ns, sum->viewed };
 	}
+	return n;
+}
+
+/* How much slower each step is: the median over the time of its kernels. */
+static void find_rates(struct rates *x)
+{
+	size_t room = (size_t)x->by_step.count + 1, n, i, k, end;
+	struct slower *list = tw_alloc_array(x->d->allocator, room, sizeof(*list));
+
+	x->d->failed |= !list;
+	n = list ? list_slower(x, list) : 0;
+	if (n)
+		qsort(list, n, sizeof(*list), by_step_and_times);
+	for (i = 0; i < n; i = end) {
+		struct rate *rate = tw_groups_at(&x->rate, &list[i].step);
+		double all = 0, seen = 0;
+		bool viewed = false;
+
+		for (end = i; end < n && list[end].step == list[i].step; end++) {
+			all += list[end].ns;
+			viewed |= list[end].viewed;
+		}
+		for (k = i; k < end && seen * 2 < all; k++)
+			seen += list[k].ns;
+		if (rate)
+			*rate = (struct rate){ list[k > i ? k - 1 : i].times, viewed };
+	}
+	tw_free(x->d->allocator, list, room * sizeof(*list));
 }
 
 static double rate_of(struct rates *x, int64_t step)
 {
-	const double *rate = tw_groups_at(&x->rate, &step);
+	const struct rate *rate = tw_groups_at(&x->rate, &step);
 
-	return rate && rate[1] > 0 ? rate[0] / rate[1] : NAN;
+	return rate && rate->times > 0 ? rate->times : NAN;
+}
+
+/* What a kernel takes at the rate of the fastest step, but no less than in its own fastest step. */
+static double share_of(struct rates *x, const struct of_step *key, double least, double rate)
+{
+	const struct sum *sum = tw_groups_at(&x->by_step, key);
+	const struct fastest *fastest = tw_groups_at(&x->fastest, &key->place);
+
+	return sum && sum->count && fastest && fastest->steps > 1 ?
+		       fmin(1, fmax(least / rate, fastest->ns * (double)sum->count / sum->ns)) :
+		       least / rate;
 }
 
 static uint64_t level(struct rates *x, struct tw_scenario *s, uint32_t rank, double least)
@@ -107,13 +169,14 @@ static uint64_t level(struct rates *x, struct tw_scenario *s, uint32_t rank, dou
 
 	for (i = 0; i < x->r->launched_count; i++) {
 		uint32_t g = x->r->launched[i];
-		double rate = x->r->step[g] < 0 ? NAN : rate_of(x, x->r->step[g]);
+		struct of_step key = { x->d->claims[rank].place[g], x->r->step[g] };
+		double rate = key.step < 0 ? NAN : rate_of(x, key.step);
 		double ns = (double)(x->d->path->points[tw_gpu_end(x->r, g)].time_ns -
 				     x->d->path->points[tw_gpu_start(x->r, g)].time_ns);
 
-		if (!x->d->claims[rank].place[g] || !(rate > least))
+		if (!key.place || !(rate > least))
 			continue;
-		tw_scenario_duration(s, x->r, g, ns * least / rate);
+		tw_scenario_duration(s, x->r, g, ns * share_of(x, &key, least, rate));
 		changed++;
 	}
 	return changed;
@@ -129,7 +192,7 @@ static uint64_t look_at_rank(struct tw_diagnosis *d, struct tw_scenario *s, uint
 
 	tw_groups_init_values(&x.by_step, sizeof(struct of_step), sizeof(struct sum), d->allocator);
 	tw_groups_init_values(&x.fastest, sizeof(uint64_t), sizeof(struct fastest), d->allocator);
-	tw_groups_init_values(&x.rate, sizeof(int64_t), 3 * sizeof(double), d->allocator);
+	tw_groups_init_values(&x.rate, sizeof(int64_t), sizeof(struct rate), d->allocator);
 	add_up(&x, rank);
 	find_fastest(&x);
 	find_rates(&x);
@@ -137,7 +200,7 @@ static uint64_t look_at_rank(struct tw_diagnosis *d, struct tw_scenario *s, uint
 		double rate = rate_of(&x, *(const int64_t *)tw_groups_key(&x.rate, i));
 
 		least = fmin(least, rate);
-		if (((const double *)tw_groups_value(&x.rate, i))[2] > 0)
+		if (((const struct rate *)tw_groups_value(&x.rate, i))->viewed)
 			most = fmax(most, rate);
 	}
 	if (x.rate.count > 1 && most >= TW_LIMIT_CLOCK_SLOWER_PERCENT / 100.0 * least)

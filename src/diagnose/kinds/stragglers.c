@@ -6,6 +6,7 @@
 #include "diagnose/kinds.h"
 
 #include "data/limits.h"
+#include "data/tables.h"
 
 #include "analysis/groups.h"
 #include "base/alloc.h"
@@ -141,32 +142,47 @@ static uint64_t compute_as_next(struct tw_diagnosis *d, struct tw_scenario *s,
 	return a.changed;
 }
 
-static bool is_longer(const struct total *a, const struct total *b)
+/* Two that are nearly equal, and both longer than the others. */
+static bool are_two(const struct tw_diagnosis *d, const struct total *order)
 {
-	return (double)a->ns * 1000 >= TW_LIMIT_STRAGGLER_COMPUTING_PERMILLE * (double)b->ns;
+	return d->rank_count > 2 && order[1].ns > order[2].ns &&
+	       order[0].ns - order[1].ns < order[1].ns - order[2].ns;
 }
 
-/* Two that are nearly equal, and both longer than the others: what both together gain. */
+/* What the first ranks gain as the one after them, in % of a step; 0: it cannot be said. */
+static struct tw_gain gain_of_first(struct tw_diagnosis *d, const struct total *order,
+				    uint32_t count)
+{
+	struct tw_gain gain = { 0 };
+	struct tw_scenario s;
+
+	tw_scenario_init(&s, d->path, d->allocator);
+	compute_as_next(d, &s, order, count);
+	if (tw_gain_of(d, &s, false, &gain))
+		gain = (struct tw_gain){ 0 };
+	tw_scenario_release(&s);
+	return gain;
+}
+
+/* The row is of the first, and says what both gain. */
 static void add_second(struct tw_diagnosis *d, const struct total *order, struct tw_finding *f)
 {
-	struct tw_scenario both;
-	struct tw_gain gain;
+	struct tw_gain gain = gain_of_first(d, order, 2);
 
-	if (d->rank_count < 3 || !is_longer(&order[1], &order[2]) ||
-	    order[0].ns - order[1].ns >= order[1].ns - order[2].ns)
-		return;
-	tw_scenario_init(&both, d->path, d->allocator);
-	compute_as_next(d, &both, order, 2);
-	if (!tw_gain_of(d, &both, false, &gain)) {
-		tw_set_ranks(f, d, (const uint32_t[]){ order[0].rank, order[1].rank }, 2);
-		tw_evidence(f,
-			    "; rank %lld is nearly as late: both as rank %lld gain %.3f ms of a "
-			    "step (%.2f %%) together",
-			    (long long)d->path->ranks[order[1].rank].rank,
-			    (long long)d->path->ranks[order[2].rank].rank, gain.ns / 1e6,
-			    gain.percent);
-	}
-	tw_scenario_release(&both);
+	tw_set_ranks(f, d, (const uint32_t[]){ order[0].rank, order[1].rank }, 2);
+	tw_evidence(f,
+		    "; rank %lld is nearly as late: both as rank %lld gain %.3f ms of a "
+		    "step (%.2f %%) together",
+		    (long long)d->path->ranks[order[1].rank].rank,
+		    (long long)d->path->ranks[order[2].rank].rank, gain.ns / 1e6, gain.percent);
+}
+
+/* Whether only both together gain what is worth a row, which is of both then. */
+static bool is_of_both(struct tw_diagnosis *d, const struct total *order)
+{
+	return are_two(d, order) &&
+	       gain_of_first(d, order, 1).percent * 10 < TW_LIMIT_FINDING_ROW_PERMILLE &&
+	       gain_of_first(d, order, 2).percent * 10 >= TW_LIMIT_FINDING_ROW_PERMILLE;
 }
 
 /* How much longer a kernel takes than it would. */
@@ -180,28 +196,49 @@ static int64_t excess(const struct tw_diagnosis *d, uint32_t point, const struct
 			       tw_scenario_delay(s, point, p->causes);
 }
 
+static void name_first(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f,
+		       const struct total *order)
+{
+	f->changed = compute_as_next(d, s, order, 1);
+	tw_set_ranks(f, d, &order[0].rank, 1);
+	tw_evidence(f, "it computes %.3f ms, the next slowest rank %lld %.3f ms",
+		    (double)order[0].ns / 1e6, (long long)d->path->ranks[order[1].rank].rank,
+		    (double)order[1].ns / 1e6);
+	tw_add_place(f, "rank %lld", (long long)d->path->ranks[order[0].rank].rank);
+	if (are_two(d, order))
+		add_second(d, order, f);
+}
+
+static void name_both(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f,
+		      const struct total *order)
+{
+	f->words = &tw_words_straggler_compute_two;
+	f->changed = compute_as_next(d, s, order, 2);
+	tw_set_ranks(f, d, (const uint32_t[]){ order[0].rank, order[1].rank }, 2);
+	tw_evidence(f,
+		    "they compute %.3f and %.3f ms, the next slowest rank %lld %.3f ms: the gain "
+		    "is of both together",
+		    (double)order[0].ns / 1e6, (double)order[1].ns / 1e6,
+		    (long long)d->path->ranks[order[2].rank].rank, (double)order[2].ns / 1e6);
+	tw_add_place(f, "rank %lld", (long long)d->path->ranks[order[0].rank].rank);
+	tw_add_place(f, "rank %lld", (long long)d->path->ranks[order[1].rank].rank);
+}
+
 static bool set_computing(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
 {
 	struct total *order;
-	bool found = false;
 
 	if (!have_collectives(d))
 		return false;
 	order = totals_of(d, tw_computing_ns);
-	if (order && is_longer(&order[0], &order[1])) {
-		f->changed = compute_as_next(d, s, order, 1);
-		tw_set_ranks(f, d, &order[0].rank, 1);
-		tw_evidence(f, "it computes %.3f ms, the next slowest rank %lld %.3f ms",
-			    (double)order[0].ns / 1e6,
-			    (long long)d->path->ranks[order[1].rank].rank,
-			    (double)order[1].ns / 1e6);
-		tw_add_place(f, "rank %lld", (long long)d->path->ranks[order[0].rank].rank);
+	if (order && is_of_both(d, order))
+		name_both(d, s, f, order);
+	else if (order && order[0].ns > order[1].ns)
+		name_first(d, s, f, order);
+	if (f->changed)
 		tw_add_heaviest(f, d, order[0].rank, excess, s);
-		add_second(d, order, f);
-		found = f->changed;
-	}
 	free_totals(d, order);
-	return found;
+	return f->changed;
 }
 
 /* ---- the host */

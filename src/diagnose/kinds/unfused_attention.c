@@ -1,7 +1,8 @@
 /*
  * Attention made of a product, pointwise operators and a softmax, and a product, in the order of
  * launches; its backward pass by the pairs of autograd.  Without: one fused kernel at the target, of
- * 4 b m n k operations and q, k, v and o read and written once, and 2.5 times that backward.
+ * 4 b m n k operations and q, k, v and o read and written once, and 2.5 times that backward; it takes strides, so
+ * copies that change the layout of its operands or of its output right beside are gone.
  */
 #include "diagnose/kinds.h"
 
@@ -46,6 +47,38 @@ static uint32_t length_at(const struct tw_look *look, const struct tw_leaf *at, 
 		       0;
 }
 
+/* A copy that only changes the layout, of an operand or the output: b x m x k or b x n x k elements. */
+static bool is_layout_copy(const struct tw_look *look, const struct tw_leaf *leaf,
+			   const struct tw_gemm *g)
+{
+	return !leaf->taken && leaf->shape && tw_layout_op(look, leaf->node) != TW_NONE &&
+	       (leaf->shape->largest == g->b * g->m * g->k ||
+		leaf->shape->largest == g->b * g->n * g->k);
+}
+
+static void claim_copy(struct tw_look *look, struct tw_leaf *leaf)
+{
+	uint32_t op = tw_layout_op(look, leaf->node), k;
+
+	leaf->taken = true;
+	for (k = 0; k < leaf->count; k++)
+		tw_claim_remove(look, KIND, look->leaf_gpu[leaf->first + k]);
+	tw_claim_host(look, KIND, tw_look_track(look, op), tw_look_start(look, op),
+		      tw_look_end(look, op), 0);
+}
+
+/* Right before the leaves of an attention, `count` from `first` on, and right after. */
+static void claim_copies(struct tw_look *look, const struct tw_leaves *leaves, uint32_t first,
+			 uint32_t count, const struct tw_gemm *g)
+{
+	uint32_t i;
+
+	for (i = first; i > 0 && is_layout_copy(look, &leaves->at[i - 1], g); i--)
+		claim_copy(look, &leaves->at[i - 1]);
+	for (i = first + count; i < leaves->count && is_layout_copy(look, &leaves->at[i], g); i++)
+		claim_copy(look, &leaves->at[i]);
+}
+
 static void look_at_thread(struct tw_look *look, const struct tw_leaves *leaves)
 {
 	uint32_t i = 0, n;
@@ -68,6 +101,7 @@ static void look_at_thread(struct tw_look *look, const struct tw_leaves *leaves)
 		backward_ns = tw_attention_ns(look, TW_LIMIT_ATTENTION_BACKWARD_TIMES * flops,
 					      2 * bytes, spec, true);
 		tw_claim_backward_fusion(look, KIND, &leaves->at[i], n, backward_ns);
+		claim_copies(look, leaves, i, n, &g);
 		i += n;
 	}
 }
