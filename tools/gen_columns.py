@@ -182,8 +182,10 @@ int main(void)
 FINDINGS = """
 # Findings
 
-`trawl analyze` writes this table, also as `findings.json`, and prints it with `--format`. How gains are
-worked out is in [METRICS.md](METRICS.md#findings)."""
+`trawl analyze` writes this table, also as `findings.json`, and prints it with `--format`; `collectives`
+and `report` of ranks have it too. `sweep report`, `sweep all` and `compare` have the findings of all
+configurations and sides, behind columns `configuration` and, of `compare`, `side` (its label). How gains
+are worked out is in [METRICS.md](METRICS.md#findings)."""
 HEAD = """# Tables and columns
 
 This page is written by `tools/gen_columns.py` from the declarations in `src/analysis/`; do not edit
@@ -244,8 +246,9 @@ COMPARE = """
 
 `trawl compare` prints these tables with `--format csv`, `json` or `markdown` and puts them into its
 workbook; the page shows the main columns. Tables by configuration exist if both sides have several
-configurations. Of more than two sides all but `comparison_summary` have a first column `test`, the
-label of the side that is compared with the baseline. After them the workbook has the sheets of two runs of several ranks
+configurations; with them is [`findings`](#findings) of all sides. Of more than two sides all but
+`comparison_summary` and `findings` have a first column `test`, the label of the side that is compared
+with the baseline. After them the workbook has the sheets of two runs of several ranks
 (`Summary_Dashboard`, `GPU_Summary_Cmp`, `GPU_ByRank_Cmp`, `NCCL_ImplicitSyncCmp`, `NCCL_LongCmp`)
 or of two reports, which its sheet `about` explains.
 """

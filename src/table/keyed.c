@@ -22,6 +22,18 @@ struct trawl_table *tw_table_new_keyed(const struct tw_table_spec *spec,
 	return table;
 }
 
+/* A file may have a text where a number belongs: the cell is missing then. */
+static void copy_cell(struct trawl_table *to, size_t at, size_t column,
+		      const struct trawl_table *from, size_t row)
+{
+	const struct trawl_column *wanted = trawl_table_column(to, column);
+	size_t found = trawl_table_find_column(from, wanted->header);
+
+	if (found < trawl_table_columns(from) &&
+	    (!tw_column_is_number(wanted) || tw_column_is_number(trawl_table_column(from, found))))
+		tw_table_copy_cell(to, at, column, from, row, found);
+}
+
 void tw_table_add_keyed(struct trawl_table *to, const char *const *keys, size_t key_count,
 			const struct trawl_table *from)
 {
@@ -33,8 +45,6 @@ void tw_table_add_keyed(struct trawl_table *to, const char *const *keys, size_t 
 		for (i = 0; i < key_count; i++)
 			tw_table_set_str(to, at, i, *keys[i] ? keys[i] : NULL);
 		for (; i < columns; i++)
-			tw_table_copy_cell(
-				to, at, i, from, row,
-				trawl_table_find_column(from, trawl_table_column(to, i)->header));
+			copy_cell(to, at, i, from, row);
 	}
 }

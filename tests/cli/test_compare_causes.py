@@ -205,9 +205,8 @@ class ByHand(Comparison):
 
     def test_the_same_place(self):
         """Lines, shapes and tiles change with a program; the operator and the function are its place."""
-        def alike(one, other, ranks=("", "")):
-            return len(self.changes([("host_sync", 10, 50, one, ranks[0])],
-                                    [("host_sync", 10, 50, other, ranks[1])])) == 1
+        def alike(one, other, ranks=("", ""), kind="host_sync"):
+            return len(self.changes([(kind, 10, 50, one, ranks[0])], [(kind, 10, 50, other, ranks[1])])) == 1
         self.assertTrue(alike("aten::item; a.py(3): f", "aten::nonzero; a.py(17): f"))
         self.assertTrue(alike("aten::mm (8, 4) x (4, 2)", "aten::mm (16, 4) x (4, 32)"))
         self.assertTrue(alike("gemm_128x64_tn", "x; gemm_256x128_tn"))
@@ -217,6 +216,9 @@ class ByHand(Comparison):
         # A step, and a rank, is no place: two pauses elsewhere are two causes.
         self.assertFalse(alike("step 3; a.py(1): f", "step 3; a.py(1): g"))
         self.assertTrue(alike("step 3; a.py(1): f", "step 4; a.py(9): f"))
+        # The whole run is launch-bound, wherever most of it is.
+        self.assertTrue(alike("aten::mm", "aten::add", kind="launch_bound"))
+        self.assertFalse(alike("aten::mm", "aten::add", kind="low_efficiency_gemm"))
         # Of ranks the rank counts.
         self.assertTrue(alike("rank 1; gemm", "rank 1; other", ("1", "1")))
         self.assertTrue(alike("gemm", "gemm", ("1, 3", "3")))

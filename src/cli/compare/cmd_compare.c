@@ -314,10 +314,10 @@ const struct cli_command cli_command_compare = {
 	"compare sweeps, reports or traces: speedups, regressions, noise",
 	"A (the baseline) and B are each a sweep, a report (perf_report.xlsx, a directory of CSV\n"
 	"files), a trace, or the traces of one job. Writes a page, sweep_comparison_report.html in\n"
-	"the current directory, with --xlsx a workbook, and prints a summary. A difference counts\n"
-	"when it is above rank-to-rank noise and above 1 %. With --fail-on the exit status is 4\n"
-	"when the total time, or an item of 1 % of it, regressed by more than PERCENT. Of more\n"
-	"sides each is compared with A.\n\n"
+	"the current directory, with --xlsx a workbook, and prints a summary, with what changed in\n"
+	"the causes (findings, as of trawl analyze). A difference counts when it is above rank-to-rank\n"
+	"noise and above 1 %. With --fail-on the exit status is 4 when the total time, or an item of\n"
+	"1 % of it, regressed by more than PERCENT. Of more sides each is compared with A.\n\n"
 	"  trawl compare sweep_before sweep_after --label1 'ROCm 6.4' --label2 'ROCm 7.0'\n",
 	options,
 	compare,

@@ -85,8 +85,8 @@ const struct cli_command cli_sweep_all = {
 	"every stage in one run: the best configuration, and why",
 	"Writes what 'sweep report', 'variance', 'timestamps', 'overlap', 'plots' and 'merge' write,\n"
 	"reading each trace once, and sweep.html, a page with the answer, charts and tables. Prints the\n"
-	"configurations, best first, with the lead of the best, its trade-offs, and what slows its GEMMs\n"
-	"down.\n\n"
+	"configurations, best first, with the lead of the best, its trade-offs, what limits it, and what\n"
+	"slows its GEMMs down.\n\n"
 	"  trawl sweep all experiments/sweep_20251124_222204\n"
 	"  trawl sweep all experiments/sweep_20251124_222204 -o results --no-plots --max-memory 16G\n",
 	options,

@@ -43,8 +43,9 @@ const struct cli_command cli_sweep_report = {
 	"Writes into tracelens_analysis: <T>thread/individual_reports/perf_<C>ch_rank<R>.xlsx,\n"
 	"<T>thread/collective_reports/collective_<C>ch.xlsx,\n"
 	"comparisons/compare_<C>ch_rank<R>_across_threads.xlsx, gpu_timeline_all_configs_mean.xlsx,\n"
-	"gpu_timeline_all_configs_geomean.xlsx, nccl_master_all_configs.xlsx and .csv. Traces are\n"
-	"read in place. Prints the configurations, best first.\n\n"
+	"gpu_timeline_all_configs_geomean.xlsx, nccl_master_all_configs.xlsx and .csv, findings.csv:\n"
+	"what limits each configuration. Traces are read in place. Prints the configurations, best\n"
+	"first, and the largest finding of each.\n\n"
 	"  trawl sweep report experiments/sweep_20251124_222204\n",
 	options,
 	report_sweep,

@@ -1,6 +1,8 @@
 #include "study/compare/causes.h"
 
 #include "data/limits.h"
+#include "data/tables.h"
+#include "diagnose/kinds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,18 +95,30 @@ static bool share_place(const char *a, const char *b)
 	return !*a || !*b || !seen[0] || !seen[1];
 }
 
-/* Of the same kind on the same rank, else where they have a place in common. */
+/* What changes in all of the run has no place of its own: its places are where most of it is. */
+static bool is_of_run(const char *code)
+{
+	size_t i;
+
+	for (i = 0; i < TW_FINDING_KINDS; i++)
+		if (!strcmp(code, tw_finding_words[i].code))
+			return tw_kind_list[i]->change || tw_kind_list[i]->share;
+	return false;
+}
+
+/* Of the same kind on the same rank, else of all the run, or where they have a place in common. */
 static bool is_same_cause(const struct tw_side_cause *a, const struct tw_side_cause *b)
 {
+	const char *kind = tw_cause_text(a, TW_COL_FINDING_KIND);
 	const char *ranks[] = { tw_cause_text(a, TW_COL_FINDING_RANK),
 				tw_cause_text(b, TW_COL_FINDING_RANK) };
 
-	if (strcmp(tw_cause_text(a, TW_COL_FINDING_KIND), tw_cause_text(b, TW_COL_FINDING_KIND)))
+	if (strcmp(kind, tw_cause_text(b, TW_COL_FINDING_KIND)) != 0)
 		return false;
 	if (*ranks[0] && *ranks[1])
 		return share_rank(ranks[0], ranks[1]);
-	return share_place(tw_cause_text(a, TW_COL_FINDING_WHERE),
-			   tw_cause_text(b, TW_COL_FINDING_WHERE));
+	return is_of_run(kind) || share_place(tw_cause_text(a, TW_COL_FINDING_WHERE),
+					      tw_cause_text(b, TW_COL_FINDING_WHERE));
 }
 
 /* ---- how much it changed */

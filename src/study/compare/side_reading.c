@@ -7,7 +7,6 @@
 #include "diagnose/job_diagnosis.h"
 #include "job/collectives/exposed_waits.h"
 #include "job/set/job_notes.h"
-#include "table/pack.h"
 #include "text/rank_list.h"
 #include "study/compare/split.h"
 #include "trawl/findings.h"
@@ -205,13 +204,17 @@ static void note_stragglers(struct tw_side *side, struct tw_book *book)
 	tw_str_release(&because);
 }
 
-/* A copy of them for the samples; *kept, NULL: nobody asks. */
+/* A copy of them for the samples, with all columns that findings have; *kept, NULL: nobody asks. */
 static int keep_findings(struct tw_side *side, const struct trawl_table *findings,
 			 const struct trawl_table **kept)
 {
-	struct trawl_table *copy = tw_table_copy(findings, trawl_allocator_default());
+	const struct trawl_allocator *a = trawl_allocator_default();
+	struct trawl_table *copy = tw_table_new(&tw_findings_spec, a);
 
-	if (!copy || !TW_LIST_ADD(&side->findings, &copy, trawl_allocator_default())) {
+	if (copy)
+		tw_table_add_keyed(copy, NULL, 0, findings);
+	copy = tw_table_finished(copy);
+	if (!copy || !TW_LIST_ADD(&side->findings, &copy, a)) {
 		trawl_table_free(copy);
 		return tw_no_memory(side->err);
 	}

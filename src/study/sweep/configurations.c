@@ -175,11 +175,11 @@ static const struct trawl_column columns[] = {
 	[TOTAL_MS] =
 		TW_MEAN_MS("total ms", 12, "first GPU start to last GPU end, median over ranks"),
 	[BEHIND] = TW_PERCENT_2(
-		"behind best %", 10,
+		TW_COL_BEHIND_BEST_PERCENT, 10,
 		"slowdown against the best configuration; per step where step counts are known "
 		"and differ"),
 	[SPREAD_MS] = TW_MEAN_MS(
-		"spread ms", 10,
+		TW_COL_SPREAD_MS, 10,
 		"rank-to-rank noise of the total time: 1.4826 x median absolute deviation"),
 	[COMPUTING_MS] =
 		TW_MEAN_MS(TW_COL_MEDIAN_COMPUTE_MS, 12, "compute time, median over ranks"),
@@ -191,12 +191,13 @@ static const struct trawl_column columns[] = {
 	[BLOCKED] = TW_INTEGER("blocked", 8,
 			       "high-variance GEMMs whose longest call overlaps collectives "
 			       "for more than half of it"),
-	[DIFFERENCE_US] = TW_REAL("GEMM max-min µs", "µs", 1, 12,
+	[DIFFERENCE_US] = TW_REAL(TW_COL_GEMM_MAX_MIN_US, "µs", 1, 12,
 				  "max - min call time, mean over the high-variance GEMMs"),
-	[COMM_MS] = TW_MEAN_MS("comm ms", 10, "communication time, median over ranks"),
+	[COMM_MS] = TW_MEAN_MS(TW_COL_MEDIAN_COMM_MS, 10, "communication time, median over ranks"),
 	[RANKS] = TW_INTEGER("ranks", 6, "ranks used: with GPU work and, if any, undamaged traces",
 			     .values = "!"),
-	[STRAGGLER] = TW_TEXT("waits for rank", 8, "straggler ranks, from the collective report"),
+	[STRAGGLER] =
+		TW_TEXT(TW_COL_WAITS_FOR_RANK, 8, "straggler ranks, from the collective report"),
 	[STEPS] = TW_INTEGER("steps", 6, "profiler steps in the trace of each rank"),
 	[RUN] = TW_TEXT("run", 12, "status of the run, if known and not success"),
 	[THREADS] = TW_INTEGER("threads", 8, "RCCL threads per block", .values = "!"),
