@@ -145,7 +145,8 @@ static int run_phases(const struct tw_analysis_input *in, struct trawl_table *ta
 
 	if (!when->served.count)
 		return 0;
-	if (tw_spans_measure(&work, in, &when->served, when->phase))
+	if (tw_spans_measure(&work, in, &when->served, when->phase) ||
+	    tw_spans_measure_host(&work, in, &when->served))
 		return TRAWL_ENOMEM;
 	for (i = 0; i < when->served.count; i++)
 		if (tw_is_span_in_view(&work.items[i]))
@@ -265,7 +266,6 @@ static int run_phases_summary(const struct tw_analysis_input *in, struct trawl_t
 {
 	const struct tw_when *when = in->when;
 	int64_t *busy_ns = tw_alloc(in->allocator, (when->served.count + 1) * sizeof(*busy_ns));
-	struct tw_analysis_input unmodelled = *in;
 	struct tw_spans_work work;
 	size_t r;
 	unsigned phase;
@@ -273,8 +273,7 @@ static int run_phases_summary(const struct tw_analysis_input *in, struct trawl_t
 
 	if (!when->served.count)
 		return 0;
-	unmodelled.modelled = NULL;
-	if (!busy_ns || tw_spans_measure(&work, &unmodelled, &when->served, when->phase))
+	if (!busy_ns || tw_spans_measure(&work, in, &when->served, when->phase))
 		return TRAWL_ENOMEM;
 	for (phase = 0; phase < TW_PHASES; phase++) {
 		for (r = 0; r < tw_phase_rule_count; r++) {
