@@ -7,7 +7,7 @@ import unittest
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import FULL, Case, tracegen, trawl
+from support import FULL, Case, read_csv, tracegen, trawl
 
 TIMES = {"busy_ns": "busy (ms)", "compute_ns": "computing (ms)", "exposed_comm_ns": "exposed communication (ms)",
          "exposed_memcpy_ns": "exposed copies (ms)", "total_comm_ns": "communication (ms)", "span_ns": "span (ms)",
@@ -70,6 +70,16 @@ class Steps(Case):
             self.assertEqual(Decimal(total["busy (ms)"]) * 10**6, sum(f["busy_ns"] for f in truth["steps"]))
             self.assertEqual({row["tokens"] for row in report.table("steps") if row["step"]},
                              {str(f["tokens"]) for f in truth["steps"]})
+
+    def test_steps_of_a_job_name_the_slowest_rank(self):
+        """By computing: the others wait, in kernels of communication that are longer."""
+        job = self.tmp / "job"
+        subprocess.run([tracegen(), "--ranks", "4", "--steps", "3", "--straggler", "2:1.3", "-o", job], check=True)
+        result = trawl("report", job, "-o", self.tmp / "out", "--no-xlsx", "-q", timeout=200)
+        self.assertExit(result, 0)
+        rows = [r for r in read_csv(self.tmp / "out/perf_report_csvs/steps.csv") if r["step"]]
+        self.assertEqual([r["slowest rank"] for r in rows], ["2"] * 3)
+        self.assertEqual([r["ranks"] for r in rows], ["4"] * 3)
 
     def test_summary(self):
         report, truth = self.generated("--kind", "train", "--steps", "5")

@@ -39,8 +39,9 @@ static const struct trawl_column columns[] = {
 	[WALL] = TW_MS("wall (ms)", 14,
 		       "time to the next step of the process; of the last one to its own end",
 		       .over_ranks = TRAWL_MAX, .values = ">=0"),
-	TW_SPAN_COLUMN_LIST(SPAN_COLUMNS),
-	TW_BUSY_COLUMN_LIST(BY_TIME, " by time (ms)", "in its time"),
+	TW_SPAN_COLUMN_LIST(SPAN_COLUMNS, TRAWL_TIME),
+	TW_BUSY_COLUMN_LIST(BY_TIME, " by time (ms)", "in its time", TRAWL_NOT_SUMMED,
+			    TRAWL_NOT_SUMMED),
 	[HOST] = TW_MS("host (ms)", 14, "operators and calls on its thread, in its time",
 		       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[WAITING] = TW_MS("waiting (ms)", 14,
@@ -49,7 +50,7 @@ static const struct trawl_column columns[] = {
 	[GFLOP] = TW_REAL("GFLOP", "GFLOP", 3, 14,
 			  "floating-point operations of the operators launched in it, as far as "
 			  "known, in 10^9",
-			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+			  .over_ranks = TRAWL_SHARE, .values = ">=0"),
 	[COVERED] = TW_PERCENT_1("FLOPs known (%)", 10,
 				 "part of the time of its computing kernels, and of those with no "
 				 "matching launch from its first start to its last end, under "
