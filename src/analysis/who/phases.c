@@ -37,8 +37,8 @@ enum {
 							  .over_ranks = TRAWL_TOTAL,          \
 							  .values = ">=0")
 
-#define RATE_COLUMN                                                         \
-	TW_REAL("tokens/s", "1/s", 1, 12, "tokens per second of busy time", \
+#define RATE_COLUMN                                                                  \
+	TW_REAL(TW_COL_TOKENS_PER_S, "1/s", 1, 12, "tokens per second of busy time", \
 		.over_ranks = TRAWL_SHARE, .values = ">=0")
 
 /* -1: not known, and stays so in sums. */
@@ -198,17 +198,17 @@ static const struct trawl_column sum_columns[] = {
 				  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[SUM_GPU] = TW_MS(TW_COL_GPU_TIME_MS, 14, "sum of their durations",
 			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[SUM_BUSY] = TW_MS("busy (ms)", 14, "their union, by step", .over_ranks = TRAWL_TOTAL,
+	[SUM_BUSY] = TW_MS(TW_COL_BUSY_MS, 14, "their union, by step", .over_ranks = TRAWL_TOTAL,
 			   .values = ">=0"),
-	[SUM_SHARE] = TW_PERCENT_1("busy (%)", 10, "share of the GPU busy time",
+	[SUM_SHARE] = TW_PERCENT_1(TW_COL_BUSY_PERCENT, 10, "share of the GPU busy time",
 				   .over_ranks = TRAWL_SHARE, .values = ">=0"),
 	[SUM_COMPUTING] = TW_MS("computing (ms)", 14, "part of busy that computes",
 				.over_ranks = TRAWL_TIME, .values = ">=0"),
-	[SUM_EXPOSED] = TW_MS("exposed communication (ms)", 14, "communication less computing",
+	[SUM_EXPOSED] = TW_MS(TW_COL_EXPOSED_COMMUNICATION_MS, 14, "communication less computing",
 			      .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[SUM_IDLE] = TW_MS("idle (ms)", 14, "from first start to last end of each, less busy",
+	[SUM_IDLE] = TW_MS(TW_COL_IDLE_MS, 14, "from first start to last end of each, less busy",
 			   .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[SUM_MEDIAN] = TW_REAL("median busy (ms)", "ms", 3, 14, "busy time of a step, median",
+	[SUM_MEDIAN] = TW_REAL(TW_COL_MEDIAN_BUSY_MS, "ms", 3, 14, "busy time of a step, median",
 			       .over_ranks = TRAWL_SHARE, .values = ">=0"),
 	[SUM_MOST] = TW_MS("max busy (ms)", 14, "the same, max", .over_ranks = TRAWL_MAX,
 			   .values = ">=0"),
