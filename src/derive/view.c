@@ -1,6 +1,7 @@
 #include "derive/view.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "data/limits.h"
@@ -82,31 +83,30 @@ int tw_annotations(const struct trawl_trace *trace, enum trawl_class class,
 		   tw_wants_annotation *wants, const void *context, struct tw_quality *quality,
 		   uint32_t **list, uint64_t *count)
 {
-	const struct tw_events *events = &trace->events;
-	uint64_t i, n = 0, kept;
+	const struct trawl_allocator *a = trace->allocator;
+	TW_LIST(uint32_t) found = { 0 };
+	uint64_t i, kept;
 	uint32_t *shrunk;
+	bool failed = false;
 
+	*list = NULL;
 	*count = 0;
-	for (i = 0; i < events->count; i++)
-		n += tw_is_range(trace, i, class) && wants(context, trace, i);
-	*list = tw_alloc(trace->allocator, (n + 1) * sizeof(**list));
-	if (!*list)
-		return -1;
-	for (i = 0; i < events->count && *count < n; i++)
+	for (i = 0; i < trace->events.count && !failed; i++)
 		if (tw_is_range(trace, i, class) && wants(context, trace, i))
-			(*list)[(*count)++] = (uint32_t)i;
-	if (tw_sort(*list, n, tw_events_start_key, events, trace->allocator))
-		return -1;
-	kept = n;
-	if (tw_repeats_drop(trace, *list, &kept, quality, trace->allocator))
-		return -1;
-	shrunk = tw_realloc(trace->allocator, *list, (n + 1) * sizeof(**list),
-			    (kept + 1) * sizeof(**list));
-	if (!shrunk)
-		return -1;
-	*list = shrunk;
-	*count = kept;
-	return 0;
+			failed = !TW_LIST_ADD(&found, &(uint32_t){ (uint32_t)i }, a);
+	kept = found.count;
+	if (!failed && !tw_sort(found.at, kept, tw_events_start_key, &trace->events, a) &&
+	    !tw_repeats_drop(trace, found.at, &kept, quality, a)) {
+		shrunk = tw_realloc(a, found.at, found.capacity * sizeof(*shrunk),
+				    (kept + 1) * sizeof(*shrunk));
+		if (shrunk) {
+			*list = shrunk;
+			*count = kept;
+			return 0;
+		}
+	}
+	tw_free(a, found.at, found.capacity * sizeof(*shrunk));
+	return -1;
 }
 
 /* What a view asks for; of annotations on a GPU only those of the selected device. */

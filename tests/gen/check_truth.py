@@ -197,6 +197,32 @@ def fwd_bwd_pairs(events):
     return pairs
 
 
+SERVED = {  # name of an annotation: phase, family, requests that read and that write, new tokens
+    r"execute_context_(\d+)\((\d+)\)_generation_0\(0\)": lambda c, t: ("prefill", "vllm", int(c), 0, int(t)),
+    r"step\[DECODE bs=(\d+)\]": lambda g: ("decode", "sglang", 0, int(g), int(g)),
+}
+
+
+def steps(events, linked):
+    """What each step launched: calls from its start to that of the next one."""
+    marks = sorted((e for e in events if e.get("cat") == "user_annotation"), key=lambda e: e["start"])
+    found = [e for e in marks if e["name"].startswith("ProfilerStep#")]
+    rows = []
+    for k, step in enumerate(found):
+        until = found[k + 1]["start"] if k + 1 < len(found) else step["end"]
+        own = [g for g in linked if step["start"] <= g["launch"]["start"] < until]
+        row = {"step": int(step["name"].split("#")[1]), "n": len(own),
+               "sum_ns": sum(g["end"] - g["start"] for g in own), **timeline(own)}
+        for mark in marks:
+            for pattern, meaning in SERVED.items():
+                said = re.fullmatch(pattern, mark["name"])
+                if said and step["start"] <= mark["start"] < until:
+                    row.update(zip(("phase", "family", "prefill_requests", "decode_requests", "tokens"),
+                                   meaning(*said.groups())))
+        rows.append(row)
+    return rows
+
+
 def load(path):
     with open(path, encoding="utf-8") as f:
         trace = json.load(f, parse_float=Decimal)
@@ -253,6 +279,7 @@ def facts(trace):
         "flops": flops(events),
         "fwd_bwd_pairs": fwd_bwd_pairs(events),
         "linked_only": timeline(linked),
+        "steps": steps(events, linked),
         "kernels": kernels(gpu),
         "ops": ops(gpu),
         "streams": streams(gpu),
@@ -260,7 +287,7 @@ def facts(trace):
 
 
 def by_key(rows):
-    keys = ("name", "device", "stream")
+    keys = ("name", "device", "stream", "step")
     return {tuple(r[k] for k in keys if k in r): r for r in rows}
 
 

@@ -86,6 +86,14 @@ static void simulate_step(struct job *j, bool count)
 		sim_step_end(&j->ranks[i].sim);
 }
 
+/* The host runs ahead: the GPU is that much behind. */
+static void delay_gpu(struct recs *r, int64_t ns)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].group == G_GPU || r->v[i].group == G_GPU_ANN)
+			r->v[i].ts += ns;
+}
+
 static void run_pass(struct job *j, int64_t steps, unsigned int mask)
 {
 	bool facts = mask & 1u << G_GPU;
@@ -98,6 +106,7 @@ static void run_pass(struct job *j, int64_t steps, unsigned int mask)
 		for (int i = 0; i < j->opt->ranks; i++) {
 			struct rank *r = &j->ranks[i];
 
+			delay_gpu(&r->recs, 1000 * j->opt->run_ahead_us);
 			trace_records(&r->trace, j->m, &r->recs, mask);
 			if (facts && j->opt->truth)
 				truth_step(&r->truth, j->m, &r->recs);

@@ -23,6 +23,7 @@ struct job_options {
 	int ranks;
 	bool equal_ids; /* ranks count correlation ids from the same number */
 	int64_t clock_skew_us;
+	int64_t run_ahead_us; /* the GPU starts so much later than it could */
 	struct straggler stragglers[16];
 	int n_stragglers;
 };

@@ -30,6 +30,7 @@ static const char usage[] =
 	"  --layout LAYOUT         native (default), compact or indent\n"
 	"  --straggler R:FACTOR    computation of rank R takes FACTOR times as long; repeatable\n"
 	"  --clock-skew-us S       each rank's clock is off by up to S microseconds\n"
+	"  --run-ahead-us S        the GPU runs S microseconds later, and the host does not wait\n"
 	"  --truth FILE            the facts as JSON; with --ranks a directory of them\n"
 	"  -h, --help              this text\n"
 	"\n"
@@ -136,6 +137,8 @@ static void parse_valued(struct model *m, struct job_options *opt, const char *n
 		parse_straggler(opt, v);
 	else if (!strcmp(name, "--clock-skew-us"))
 		opt->clock_skew_us = parse_int(name, v, 0, 1000000);
+	else if (!strcmp(name, "--run-ahead-us"))
+		opt->run_ahead_us = parse_int(name, v, 0, 1000000000);
 	else if (!strcmp(name, "--truth"))
 		opt->truth = v;
 	else
@@ -144,9 +147,10 @@ static void parse_valued(struct model *m, struct job_options *opt, const char *n
 
 static bool is_valued(const char *name)
 {
-	static const char *const names[] = { "-o",	"--kind",      "--vendor",	 "--layout",
-					     "--steps", "--size",      "--ranks",	 "--seed",
-					     "--truth", "--straggler", "--clock-skew-us" };
+	static const char *const names[] = { "-o",	    "--kind",	       "--vendor",
+					     "--layout",    "--steps",	       "--size",
+					     "--ranks",	    "--seed",	       "--truth",
+					     "--straggler", "--clock-skew-us", "--run-ahead-us" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcmp(name, names[i]))

@@ -33,6 +33,7 @@ void truth_free(struct truth *t)
 	free(t->ops);
 	free(t->iv);
 	free(t->launchers);
+	free(t->steps);
 }
 
 /* The next interval of a union; they come in order of start. Returns what it adds. */
@@ -117,6 +118,9 @@ static void gpu_add(struct truth *t, const struct model *m, const struct recs *r
 	}
 	t->n_linked++;
 	timeline_add(&t->linked, k->cls, iv);
+	timeline_add(&t->steps[t->n_steps].tl, k->cls, iv);
+	t->steps[t->n_steps].n++;
+	t->steps[t->n_steps].sum += rec->dur;
 	if (k->cls != CLS_COMM)
 		launcher_add(t, m, r, iv);
 }
@@ -150,6 +154,11 @@ void truth_step(struct truth *t, const struct model *m, const struct recs *r)
 		if (rec->group == G_GPU)
 			t->iv[n++] = (struct interval){ rec->ts, rec->ts + rec->dur, (uint32_t)i };
 	}
+	if (t->steps_cap <= (size_t)t->n_steps)
+		t->steps =
+			xrealloc(t->steps, t->steps_cap = 2 * t->steps_cap + 16, sizeof(*t->steps));
+	t->steps[t->n_steps] = (struct step_facts){ 0 };
+	timeline_init(&t->steps[t->n_steps].tl);
 	qsort(t->iv, n, sizeof(*t->iv), by_start);
 	for (size_t i = 0; i < n; i++)
 		gpu_add(t, m, r, &t->iv[i]);
@@ -178,6 +187,31 @@ static void put_timeline(struct sb *b, const struct timeline *tl, const char *in
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		sb_putf(b, "%s%s\"%s\": %" PRId64, i ? ",\n" : "", indent, rows[i].key, rows[i].v);
+}
+
+/* What each step launched; what an inference step says of its requests, by kind. */
+static void put_steps(struct sb *b, const struct truth *t, const struct model *m,
+		      int64_t first_step)
+{
+	static const char *const served[] = {
+		[KIND_INFER] = ", \"phase\": \"prefill\", \"family\": \"vllm\", "
+			       "\"prefill_requests\": 2, \"decode_requests\": 0, \"tokens\": 512",
+		[KIND_DECODE] = ", \"phase\": \"decode\", \"family\": \"sglang\", "
+				"\"prefill_requests\": 0, \"decode_requests\": 32, \"tokens\": 32",
+		[KIND_COMPILE] = NULL,
+	};
+
+	sb_put(b, "  \"steps\": [");
+	for (int64_t i = 0; i < t->n_steps; i++) {
+		sb_putf(b,
+			"%s    {\"step\": %" PRId64 ", \"n\": %" PRId64 ", \"sum_ns\": %" PRId64
+			"%s,\n",
+			i ? ",\n" : "\n", first_step + i, t->steps[i].n, t->steps[i].sum,
+			served[m->kind] ? served[m->kind] : "");
+		put_timeline(b, &t->steps[i].tl, "      ");
+		sb_put(b, "}");
+	}
+	sb_put(b, "\n  ],\n");
 }
 
 static void put_kernels(struct sb *b, const struct truth *t, const struct model *m)
@@ -266,6 +300,7 @@ void truth_write(const struct truth *t, const struct model *m, const struct trut
 	sb_put(&b, "  \"linked_only\": {\n");
 	put_timeline(&b, &t->linked, "    ");
 	sb_put(&b, "\n  },\n");
+	put_steps(&b, t, m, f->first_step);
 	put_kernels(&b, t, m);
 	put_ops(&b, t, m);
 	put_streams(&b, t, m, f->device);

@@ -48,6 +48,12 @@ struct interval {
 	uint32_t rec;
 };
 
+/* GPU events whose recorded launch is in a step. */
+struct step_facts {
+	int64_t n, sum;
+	struct timeline tl;
+};
+
 struct truth {
 	struct timeline all, linked;
 	struct cover unlinked;
@@ -57,6 +63,8 @@ struct truth {
 	int64_t n_gpu, n_kernels, n_linked, n_unlinked, n_no_kernel;
 	int64_t fwd_bwd_pairs, flops, n_steps;
 	int64_t last_start;
+	struct step_facts *steps; /* as many as n_steps */
+	size_t steps_cap;
 	struct interval *iv; /* scratch, one step */
 	size_t iv_cap;
 	struct cover *launchers; /* scratch, by record of a step */

@@ -37,8 +37,8 @@ enum {
 							  .over_ranks = TRAWL_TOTAL,          \
 							  .values = ">=0")
 
-#define RATE_COLUMN                                                         \
-	TW_REAL("tokens/s", "1/s", 1, 12, "tokens per second of busy time", \
+#define RATE_COLUMN                                                                  \
+	TW_REAL(TW_COL_TOKENS_PER_S, "1/s", 1, 12, "tokens per second of busy time", \
 		.over_ranks = TRAWL_SHARE, .values = ">=0")
 
 /* -1: not known, and stays so in sums. */
@@ -103,8 +103,10 @@ static const struct trawl_column columns[] = {
 	[START] = TW_US("host start (µs)", 20, "start on the host, trace clock"),
 	[WALL] = TW_MS("wall (ms)", 14, "duration on the host", .values = ">=0"),
 	SERVED_COLUMN_LIST(SERVED),
-	TW_SPAN_COLUMN_LIST(SPAN_COLUMNS),
-	TW_BUSY_COLUMN_LIST(BY_TIME, " by time (ms)", "in its time"),
+	/* Over ranks phases_summary has their sums. */
+	TW_SPAN_COLUMN_LIST(SPAN_COLUMNS, TRAWL_NOT_SUMMED),
+	TW_BUSY_COLUMN_LIST(BY_TIME, " by time (ms)", "in its time", TRAWL_NOT_SUMMED,
+			    TRAWL_NOT_SUMMED),
 	[HOST] = TW_MS("host (ms)", 14, "operators and calls on its thread, in its time",
 		       .values = ">=0"),
 	[WAITING] = TW_MS("waiting (ms)", 14,
@@ -145,7 +147,8 @@ static int run_phases(const struct tw_analysis_input *in, struct trawl_table *ta
 
 	if (!when->served.count)
 		return 0;
-	if (tw_spans_measure(&work, in, &when->served, when->phase))
+	if (tw_spans_measure(&work, in, &when->served, when->phase) ||
+	    tw_spans_measure_host(&work, in, &when->served))
 		return TRAWL_ENOMEM;
 	for (i = 0; i < when->served.count; i++)
 		if (tw_is_span_in_view(&work.items[i]))
@@ -175,6 +178,7 @@ enum {
 	SUM_GPU,
 	SUM_BUSY,
 	SUM_SHARE,
+	SUM_COMPUTING,
 	SUM_EXPOSED,
 	SUM_IDLE,
 	SUM_MEDIAN,
@@ -193,16 +197,18 @@ static const struct trawl_column sum_columns[] = {
 	[SUM_EVENTS] = TW_INTEGER(TW_COL_GPU_EVENTS, 10, "GPU events launched in them",
 				  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[SUM_GPU] = TW_MS(TW_COL_GPU_TIME_MS, 14, "sum of their durations",
-			  .over_ranks = TRAWL_TIME, .values = ">=0"),
-	[SUM_BUSY] = TW_MS("busy (ms)", 14, "their union, by step", .over_ranks = TRAWL_TOTAL,
+			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[SUM_BUSY] = TW_MS(TW_COL_BUSY_MS, 14, "their union, by step", .over_ranks = TRAWL_TOTAL,
 			   .values = ">=0"),
-	[SUM_SHARE] = TW_PERCENT_1("busy (%)", 10, "share of the GPU busy time",
+	[SUM_SHARE] = TW_PERCENT_1(TW_COL_BUSY_PERCENT, 10, "share of the GPU busy time",
 				   .over_ranks = TRAWL_SHARE, .values = ">=0"),
-	[SUM_EXPOSED] = TW_MS("exposed communication (ms)", 14, "communication less computing",
+	[SUM_COMPUTING] = TW_MS("computing (ms)", 14, "part of busy that computes",
+				.over_ranks = TRAWL_TIME, .values = ">=0"),
+	[SUM_EXPOSED] = TW_MS(TW_COL_EXPOSED_COMMUNICATION_MS, 14, "communication less computing",
 			      .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[SUM_IDLE] = TW_MS("idle (ms)", 14, "from first start to last end of each, less busy",
+	[SUM_IDLE] = TW_MS(TW_COL_IDLE_MS, 14, "from first start to last end of each, less busy",
 			   .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[SUM_MEDIAN] = TW_REAL("median busy (ms)", "ms", 3, 14, "busy time of a step, median",
+	[SUM_MEDIAN] = TW_REAL(TW_COL_MEDIAN_BUSY_MS, "ms", 3, 14, "busy time of a step, median",
 			       .over_ranks = TRAWL_SHARE, .values = ">=0"),
 	[SUM_MOST] = TW_MS("max busy (ms)", 14, "the same, max", .over_ranks = TRAWL_MAX,
 			   .values = ">=0"),
@@ -213,7 +219,7 @@ struct sum {
 	int64_t served[SERVED_COLUMNS], *busy_ns;
 	size_t steps;
 	uint64_t events;
-	tw_wide gpu_ns, total_ns, exposed_ns, idle_ns;
+	tw_wide gpu_ns, total_ns, computing_ns, exposed_ns, idle_ns;
 };
 
 static void add_to_sum(struct sum *s, const struct tw_served_step *step,
@@ -224,6 +230,7 @@ static void add_to_sum(struct sum *s, const struct tw_served_step *step,
 	s->events += w->events;
 	s->gpu_ns += w->gpu_ns;
 	s->total_ns += w->launched.busy_ns;
+	s->computing_ns += w->launched.computing_ns;
 	s->exposed_ns += w->launched.exposed_communication_ns;
 	if (w->events)
 		s->idle_ns += w->last_ns - w->first_ns - w->launched.busy_ns;
@@ -247,6 +254,7 @@ static void add_sum_row(const struct tw_analysis_input *in, struct trawl_table *
 	tw_set_sum(table, row, SUM_GPU, s->gpu_ns);
 	tw_set_sum(table, row, SUM_BUSY, s->total_ns);
 	tw_set_percent(table, row, SUM_SHARE, (double)s->total_ns, (double)in->timeline->busy_ns);
+	tw_set_sum(table, row, SUM_COMPUTING, s->computing_ns);
 	tw_set_sum(table, row, SUM_EXPOSED, s->exposed_ns);
 	tw_set_sum(table, row, SUM_IDLE, s->idle_ns);
 	tw_table_set_real(table, row, SUM_MEDIAN,
@@ -265,7 +273,6 @@ static int run_phases_summary(const struct tw_analysis_input *in, struct trawl_t
 {
 	const struct tw_when *when = in->when;
 	int64_t *busy_ns = tw_alloc(in->allocator, (when->served.count + 1) * sizeof(*busy_ns));
-	struct tw_analysis_input unmodelled = *in;
 	struct tw_spans_work work;
 	size_t r;
 	unsigned phase;
@@ -273,8 +280,7 @@ static int run_phases_summary(const struct tw_analysis_input *in, struct trawl_t
 
 	if (!when->served.count)
 		return 0;
-	unmodelled.modelled = NULL;
-	if (!busy_ns || tw_spans_measure(&work, &unmodelled, &when->served, when->phase))
+	if (!busy_ns || tw_spans_measure(&work, in, &when->served, when->phase))
 		return TRAWL_ENOMEM;
 	for (phase = 0; phase < TW_PHASES; phase++) {
 		for (r = 0; r < tw_phase_rule_count; r++) {

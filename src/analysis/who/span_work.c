@@ -25,7 +25,6 @@ struct unions {
 };
 
 struct measuring {
-	const struct tw_analysis_input *in;
 	const struct tw_derived *d;
 	const struct trawl_allocator *a;
 	const struct tw_spans *spans;
@@ -263,23 +262,33 @@ static void measure_nodes(struct measuring *m, const uint32_t *sorted, uint8_t *
 	}
 }
 
-static int measure_host(struct measuring *m)
+int tw_spans_measure_host(struct tw_spans_work *work, const struct tw_analysis_input *in,
+			  const struct tw_spans *spans)
 {
-	uint32_t *sorted = tw_alloc(m->a, (m->spans->count + 1) * sizeof(*sorted));
-	uint8_t *waits = tw_alloc_array(m->a, m->d->trace->texts.count, 1);
+	struct measuring m = { .d = in->derived, .spans = spans, .work = work };
+	const struct trawl_allocator *a = in->allocator;
+	uint32_t *sorted = tw_alloc(a, (spans->count + 1) * sizeof(*sorted));
+	uint8_t *waits = tw_alloc_array(a, in->trace->texts.count, 1);
 	uint64_t i;
 
-	for (i = 0; sorted && i < m->spans->count; i++)
+	for (i = 0; sorted && i < spans->count; i++)
 		sorted[i] = (uint32_t)i;
-	if (!sorted || !waits || tw_sort(sorted, m->spans->count, track_key, m, m->a))
+	if (!sorted || !waits || tw_sort(sorted, spans->count, track_key, &m, a))
 		return -1;
-	measure_nodes(m, sorted, NULL);
-	measure_nodes(m, sorted, waits);
-	tw_free(m->a, waits, m->d->trace->texts.count);
+	measure_nodes(&m, sorted, NULL);
+	measure_nodes(&m, sorted, waits);
+	tw_free(a, waits, in->trace->texts.count);
 	return 0;
 }
 
 /* ---- FLOPs */
+
+struct counting {
+	const struct tw_analysis_input *in;
+	const uint32_t *owner;
+	struct tw_spans_work *work;
+	double *peak_s; /* by work of the models: its time at the peak, NaN: unknown; -1: not asked */
+};
 
 /* The dense peak of the precision of "vector_bf16", or of the unit itself; TFLOP/s, NaN: unknown. */
 static double dense_peak(const struct tw_platform *platform, const char *spec)
@@ -297,34 +306,47 @@ static double dense_peak(const struct tw_platform *platform, const char *spec)
 
 static void add_operation(void *context, uint64_t node, uint32_t work, const char *category)
 {
-	struct measuring *m = context;
-	const struct tw_modelled *modelled = m->in->modelled;
-	const struct tw_gpu *gpu = &m->d->gpu;
+	struct counting *c = context;
+	const struct tw_gpu *gpu = &c->in->derived->gpu;
 	const struct tw_op_work *w;
 	struct tw_span_work *of;
 	uint64_t count, i;
-	const uint32_t *under = tw_gpu_under(modelled, node, &count);
-	double peak_s;
+	const uint32_t *under = tw_gpu_under(c->in->modelled, node, &count);
 
 	(void)category;
-	if (work == TW_NO_GROUP || isnan(modelled->works[work].flops))
+	if (work == TW_NO_GROUP || isnan(c->in->modelled->works[work].flops))
 		return;
-	w = &modelled->works[work];
-	peak_s = w->flops > 0 ? w->flops / dense_peak(m->in->platform, w->spec) / 1e12 : 0;
+	w = &c->in->modelled->works[work];
+	if (c->peak_s[work] < 0)
+		c->peak_s[work] =
+			w->flops > 0 ? w->flops / dense_peak(c->in->platform, w->spec) / 1e12 : 0;
 	for (i = 0; i < count; i++) {
 		int64_t ns = gpu->end_ns[under[i]] - gpu->start_ns[under[i]];
 
-		if (m->owner[under[i]] == TW_NONE || gpu->bucket[under[i]] != TW_COMPUTE)
+		if (c->owner[under[i]] == TW_NONE || gpu->bucket[under[i]] != TW_COMPUTE)
 			continue;
-		of = &m->work->items[m->owner[under[i]]];
+		of = &c->work->items[c->owner[under[i]]];
 		of->counted_ns += ns;
-		of->peak_ns += isnan(peak_s) ? 0 : ns;
+		of->peak_ns += isnan(c->peak_s[work]) ? 0 : ns;
 	}
-	if (!count || m->owner[under[0]] == TW_NONE)
+	if (!count || c->owner[under[0]] == TW_NONE)
 		return;
-	of = &m->work->items[m->owner[under[0]]];
+	of = &c->work->items[c->owner[under[0]]];
 	of->flops += w->flops;
-	of->peak_s += isnan(peak_s) ? 0 : peak_s;
+	of->peak_s += isnan(c->peak_s[work]) ? 0 : c->peak_s[work];
+}
+
+int tw_spans_measure_flops(struct tw_spans_work *work, const struct tw_analysis_input *in,
+			   const uint32_t *owner)
+{
+	size_t n = (size_t)in->modelled->keys.count + 1, i;
+	struct counting c = { in, owner, work, tw_alloc(in->allocator, n * sizeof(double)) };
+
+	for (i = 0; c.peak_s && i < n; i++)
+		c.peak_s[i] = -1;
+	return c.peak_s ? tw_op_work_visit(in->derived, in->modelled, add_operation, &c,
+					   in->allocator) :
+			  -1;
 }
 
 double tw_span_mfu(const struct tw_span_work *work, int64_t wall_ns)
@@ -341,7 +363,6 @@ int tw_spans_measure(struct tw_spans_work *work, const struct tw_analysis_input 
 		     const struct tw_spans *spans, const uint32_t *owner)
 {
 	struct measuring m = {
-		.in = in,
 		.d = in->derived,
 		.a = in->allocator,
 		.spans = spans,
@@ -359,8 +380,5 @@ int tw_spans_measure(struct tw_spans_work *work, const struct tw_analysis_input 
 	for (u = 0; u < UNIONS; u++)
 		tw_intervals_init(&m.sets[u], m.a);
 	tw_intervals_init(&m.unlinked, m.a);
-	if (measure_launched(&m) || measure_windows(&m) || measure_host(&m))
-		return -1;
-	return in->modelled ? tw_op_work_visit(in->derived, in->modelled, add_operation, &m, m.a) :
-			      0;
+	return measure_launched(&m) || measure_windows(&m) ? -1 : 0;
 }

@@ -42,9 +42,16 @@ struct tw_spans_work {
 	bool apart;		      /* no two spans overlap in time */
 };
 
-/* `owner` by GPU event.  What it takes is left to the allocator of `in`.  0 or -1. */
+/*
+ * The GPU's; then, where they are asked for, the host's, and FLOPs, which need models.  `owner` by GPU event.
+ * What they take is left to the allocator of `in`.  0 or -1.
+ */
 int tw_spans_measure(struct tw_spans_work *work, const struct tw_analysis_input *in,
 		     const struct tw_spans *spans, const uint32_t *owner) TRAWL_MUST_CHECK;
+int tw_spans_measure_host(struct tw_spans_work *work, const struct tw_analysis_input *in,
+			  const struct tw_spans *spans) TRAWL_MUST_CHECK;
+int tw_spans_measure_flops(struct tw_spans_work *work, const struct tw_analysis_input *in,
+			   const uint32_t *owner) TRAWL_MUST_CHECK;
 
 /* Whether the view has anything of a span. */
 static inline bool tw_is_span_in_view(const struct tw_span_work *work)

@@ -39,8 +39,9 @@ static const struct trawl_column columns[] = {
 	[WALL] = TW_MS("wall (ms)", 14,
 		       "time to the next step of the process; of the last one to its own end",
 		       .over_ranks = TRAWL_MAX, .values = ">=0"),
-	TW_SPAN_COLUMN_LIST(SPAN_COLUMNS),
-	TW_BUSY_COLUMN_LIST(BY_TIME, " by time (ms)", "in its time"),
+	TW_SPAN_COLUMN_LIST(SPAN_COLUMNS, TRAWL_TIME),
+	TW_BUSY_COLUMN_LIST(BY_TIME, " by time (ms)", "in its time", TRAWL_NOT_SUMMED,
+			    TRAWL_NOT_SUMMED),
 	[HOST] = TW_MS("host (ms)", 14, "operators and calls on its thread, in its time",
 		       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[WAITING] = TW_MS("waiting (ms)", 14,
@@ -49,7 +50,7 @@ static const struct trawl_column columns[] = {
 	[GFLOP] = TW_REAL("GFLOP", "GFLOP", 3, 14,
 			  "floating-point operations of the operators launched in it, as far as "
 			  "known, in 10^9",
-			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+			  .over_ranks = TRAWL_SHARE, .values = ">=0"),
 	[COVERED] = TW_PERCENT_1("FLOPs known (%)", 10,
 				 "part of the time of its computing kernels, and of those with no "
 				 "matching launch from its first start to its last end, under "
@@ -81,18 +82,15 @@ static int64_t device_memory(const struct trawl_trace *trace, uint64_t event)
 {
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
 	int64_t allocated = -1, device = 0;
+	struct tw_arg_keys keys = { 0 };
 	struct trawl_argument arg;
 
-	while (at && tw_args_next(&trace->args, &at, &arg)) {
-		const char *key = trace->texts.entries[arg.key].ptr;
-
-		if (arg.kind != TRAWL_VALUE_INTEGER)
-			continue;
-		if (!strcmp(key, "Total Allocated"))
-			allocated = arg.integer;
-		else if (!strcmp(key, "Device Type"))
-			device = arg.integer;
-	}
+	tw_arg_keys_add(&keys, TW_KEY_total_allocated);
+	tw_arg_keys_add(&keys, TW_KEY_device_type);
+	while (at && tw_args_seek(&trace->args, &at, &keys) &&
+	       tw_args_next(&trace->args, &at, &arg))
+		if (arg.kind == TRAWL_VALUE_INTEGER)
+			*(arg.key == TW_KEY_device_type ? &device : &allocated) = arg.integer;
 	return device ? allocated : -1; /* 0: the host */
 }
 
@@ -296,7 +294,9 @@ static int run_steps(const struct tw_analysis_input *in, struct trawl_table *tab
 	if (!when->steps.count)
 		return 0;
 	extra = tw_alloc(in->allocator, when->steps.count * sizeof(*extra));
-	if (!extra || tw_spans_measure(&work, in, &when->steps, when->step))
+	if (!extra || tw_spans_measure(&work, in, &when->steps, when->step) ||
+	    tw_spans_measure_host(&work, in, &when->steps) ||
+	    tw_spans_measure_flops(&work, in, when->step))
 		return TRAWL_ENOMEM;
 	for (i = 0; i < when->steps.count; i++)
 		extra[i] = (struct extra){ -1, -1 };

@@ -11,22 +11,26 @@ static const struct trawl_column phases[] = {
 	TW_TEXT("phase", 12, "what the steps do with their requests"),
 	TW_INTEGER("steps", 8, "number of steps"),
 	TW_INTEGER("tokens", 12, "new tokens"),
-	TW_MS("busy (ms)", 12, "GPU busy time of the work that they launched"),
-	TW_PERCENT_1("busy (%)", 8, "share of the GPU busy time"),
-	TW_MS("exposed communication (ms)", 12, "communication less computing"),
-	TW_MS("idle (ms)", 12, "from first start to last end of each, less busy"),
-	TW_REAL("median busy (ms)", "ms", 3, 12, "busy time of a step, median"),
-	TW_REAL("tokens/s", "1/s", 1, 12, "tokens per second of busy time"),
+	TW_MS(TW_COL_BUSY_MS, 12, "GPU busy time of the work that they launched"),
+	TW_PERCENT_1(TW_COL_BUSY_PERCENT, 8, "share of the GPU busy time"),
+	TW_MS(TW_COL_EXPOSED_COMMUNICATION_MS, 12, "communication less computing"),
+	TW_MS(TW_COL_IDLE_MS, 12, "from first start to last end of each, less busy"),
+	TW_REAL(TW_COL_MEDIAN_BUSY_MS, "ms", 3, 12, "busy time of a step, median"),
+	TW_REAL(TW_COL_TOKENS_PER_S, "1/s", 1, 12, "tokens per second of busy time"),
 };
 
 static const struct tw_table_spec phases_spec = TW_SPEC(
 	"phases", "inference steps by phase (work launched in them)", phases, .keep_empty = true);
 
-static const char *const phase_sources[] = { "phase",	  "steps",
-					     "tokens",	  "busy (ms)",
-					     "busy (%)",  "exposed communication (ms)",
-					     "idle (ms)", "median busy (ms)",
-					     "tokens/s" };
+static const char *const phase_sources[] = { "phase",
+					     "steps",
+					     "tokens",
+					     TW_COL_BUSY_MS,
+					     TW_COL_BUSY_PERCENT,
+					     TW_COL_EXPOSED_COMMUNICATION_MS,
+					     TW_COL_IDLE_MS,
+					     TW_COL_MEDIAN_BUSY_MS,
+					     TW_COL_TOKENS_PER_S };
 
 void cli_add_steps(const struct trawl_report *report, struct cli_screen *s)
 {
