@@ -48,6 +48,10 @@ _trawl() {
 		_trawl_files -f "$current"
 		return
 		;;
+	"report,--stacks")
+		_trawl_words "none modules full" "$current"
+		return
+		;;
 	"report,--by" | "analyze,--by" | "prepare,--by" | "collectives,--by" | "compare,--by")
 		_trawl_words "launch time" "$current"
 		return
@@ -74,7 +78,7 @@ _trawl() {
 	"nsys") choices="setup windows streams overlap ranges rules" ;;
 	esac
 	case $command in
-	"report") options="--linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --top-ops --plots --each --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"report") options="--linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --top-ops --plots --stacks --no-python --each --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
 	"analyze") options="--node --container --model --replay --no-replay --no-plots --no-xlsx --linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --max-memory --gpus-per-node --as-ranks --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
 	"prepare") options="--no-xlsx --linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
 	"category") options="--format -h --help" ;;

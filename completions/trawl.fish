@@ -64,6 +64,8 @@ complete -c trawl -n '__trawl_is report' -l clip-overruns -d 'truncate kernels t
 complete -c trawl -n '__trawl_is report' -l platform -r -F -d 'GPU for the roofline (default: from the device name)'
 complete -c trawl -n '__trawl_is report' -l top-ops -x -d 'operators in the summary (default 10)'
 complete -c trawl -n '__trawl_is report' -l plots -d 'draw roofline.svg'
+complete -c trawl -n '__trawl_is report' -l stacks -x -a 'none modules full' -d 'stacks.folded for flame graphs: modules (default), full or none'
+complete -c trawl -n '__trawl_is report' -l no-python -d 'skip Python functions: faster, without modules and call sites'
 complete -c trawl -n '__trawl_is report' -l each -d 'report each trace separately, in a directory of its name'
 complete -c trawl -n '__trawl_is report' -l no-xlsx -d 'skip the workbook'
 complete -c trawl -n '__trawl_is report' -l no-csv -d 'skip the CSV files'

@@ -100,13 +100,14 @@ char *cli_output_dir(const struct cli_reporting *r)
 }
 
 int cli_read_trace(struct trawl_trace **trace, const char *path, const struct cli_common *common,
-		   const struct trawl_allocator *memory)
+		   const struct trawl_allocator *memory, bool no_python)
 {
 	struct cli_progress progress;
 	struct trawl_read_options read = {
 		.allocator = memory,
 		.threads = common->threads,
 		.block_size = cli_block_size(),
+		.no_python = no_python,
 		.progress = cli_progress_update,
 		.progress_context = &progress,
 	};
@@ -179,8 +180,8 @@ int cli_report_make(struct cli_trace_report *made, const struct cli_reporting *r
 	made->memory = tw_reuse_new(trawl_allocator_default());
 	if (!made->memory)
 		return cli_no_memory();
-	status =
-		cli_read_trace(&made->trace, r->path, &r->common, tw_reuse_allocator(made->memory));
+	status = cli_read_trace(&made->trace, r->path, &r->common, tw_reuse_allocator(made->memory),
+				r->options.no_python);
 	if (status != CLI_DONE)
 		return status;
 	if (!r->common.quiet && trawl_trace_is_merged(made->trace))
