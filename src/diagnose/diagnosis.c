@@ -20,7 +20,9 @@
 struct work {
 	struct tw_diagnosis *d;
 	struct tw_finding *found; /* by kind */
-	bool *is_found;
+	bool *is_found, replayed[TW_FINDING_KINDS];
+	struct tw_finding *list[TW_FINDING_KINDS]; /* to be replayed, in batches */
+	unsigned first[TW_FINDING_KINDS + 1];
 };
 
 static void look_at_kind(void *context, size_t number)
@@ -29,7 +31,6 @@ static void look_at_kind(void *context, size_t number)
 	struct tw_diagnosis *d = w->d;
 	const struct tw_kind *kind = tw_kind_list[number];
 	struct tw_finding *f = &w->found[number];
-	struct tw_gain gain = { NAN, NAN, 0 };
 
 	f->kind = (enum tw_finding_kind)number;
 	f->gain_ns = f->gain_percent = NAN;
@@ -47,10 +48,51 @@ static void look_at_kind(void *context, size_t number)
 	if (kind->change ? !kind->change(d, &f->scenario, f) : !tw_apply_claims(d, f))
 		return;
 	d->failed |= f->scenario.failed;
-	w->is_found[number] = !tw_gain_of(d, &f->scenario, kind->of_window, &gain);
-	f->gain_ns = gain.ns;
-	f->gain_percent = gain.percent;
-	f->inferred_percent = gain.inferred_percent;
+	w->replayed[number] = !f->scenario.failed;
+}
+
+/* Findings that are replayed at once. */
+static void replay_batch(void *context, size_t number)
+{
+	struct work *w = context;
+	struct tw_finding **list = w->list + w->first[number];
+	unsigned count = w->first[number + 1] - w->first[number], k;
+	struct tw_scenario s[TW_LANES];
+	struct tw_gain gains[TW_LANES][2];
+
+	for (k = 0; k < count; k++)
+		s[k] = list[k]->scenario;
+	if (!tw_gains_of(w->d, s, count, gains))
+		for (k = 0; k < count; k++) {
+			const struct tw_gain *gain =
+				&gains[k][tw_kind_list[list[k]->kind]->of_window];
+
+			list[k]->gain_ns = gain->ns;
+			list[k]->gain_percent = gain->percent;
+			list[k]->inferred_percent = gain->inferred_percent;
+			w->is_found[list[k]->kind] = true;
+		}
+	/* Queues are part of them now. */
+	for (k = 0; k < count; k++)
+		list[k]->scenario = s[k];
+}
+
+/* Those with a rule, which is asked at every point, are replayed alone. */
+static void replay(struct work *w, unsigned threads)
+{
+	unsigned n = 0, batches = 0, i;
+	int ruled;
+
+	for (ruled = 0; ruled < 2; ruled++)
+		for (i = 0; i < TW_FINDING_KINDS; i++) {
+			if (!w->replayed[i] || (w->found[i].scenario.rule != NULL) != ruled)
+				continue;
+			if (!batches || ruled || n - w->first[batches - 1] == TW_LANES)
+				w->first[batches++] = n;
+			w->list[n++] = &w->found[i];
+		}
+	w->first[batches] = n;
+	tw_parallel(threads, batches, replay_batch, w);
 }
 
 /* ---- all */
@@ -91,13 +133,28 @@ static void collect(struct work *w)
 	}
 }
 
-static void join(struct tw_scenario *all, const struct tw_finding *f)
+/* Each finding with all before it. */
+static void put_together(struct tw_diagnosis *d, size_t first, unsigned count,
+			 struct tw_scenario *s)
 {
-	if (f->scenario.rule) {
-		all->rule = f->scenario.rule;
-		all->context = f->scenario.context;
+	size_t i;
+
+	for (i = first; i < first + count; i++) {
+		struct tw_scenario *own = &s[i - first];
+		const struct tw_scenario *before = i > first ? own - 1 :
+						   i	     ? &s[TW_LANES - 1] :
+							       NULL;
+		tw_scenario_rule *rule = before ? before->rule : NULL;
+		const void *context = before ? before->context : NULL;
+
+		*own = d->findings.at[i].scenario;
+		own->under = i ? &d->findings.at[i - 1].scenario : NULL;
+		d->findings.at[i].scenario.under = own->under;
+		if (!own->rule) {
+			own->rule = rule;
+			own->context = context;
+		}
 	}
-	tw_scenario_join(all, &f->scenario);
 }
 
 /*
@@ -106,33 +163,36 @@ static void join(struct tw_scenario *all, const struct tw_finding *f)
  */
 static void add_together(struct tw_diagnosis *d)
 {
-	double so_far = 0, model = 0, all_of[2] = { 0 };
-	struct tw_scenario all;
-	struct tw_gain gain;
-	size_t i;
+	double so_far = 0, model = 0, most = 0;
+	struct tw_gain gains[TW_LANES][2];
+	struct tw_scenario s[TW_LANES];
+	bool of[2] = { 0 };
+	size_t i, n = d->findings.count;
 
-	tw_scenario_init(&all, d->path, d->allocator);
-	for (i = 0; i < d->findings.count && !d->failed; i++) {
+	for (i = 0; i < n && !d->failed; i++) {
 		struct tw_finding *f = &d->findings.at[i];
-		bool of_window = tw_kind_list[f->kind]->of_window;
+		const struct tw_kind *kind = tw_kind_list[f->kind];
+		unsigned count = n - i < TW_LANES ? (unsigned)(n - i) : TW_LANES;
 
-		join(&all, f);
-		if (tw_gain_of(d, &all, of_window, &gain))
-			break;
-		if (tw_kind_list[f->kind]->share)
+		if (i % TW_LANES == 0) {
+			put_together(d, i, count, s);
+			if (tw_gains_of(d, s, count, gains))
+				break;
+		}
+		if (kind->share)
 			model = fmax(model, f->gain_percent);
-		so_far = fmax(so_far, fmax(gain.percent, model));
+		so_far = fmax(so_far, fmax(gains[i % TW_LANES][kind->of_window].percent, model));
 		f->together_percent = so_far;
-		all_of[of_window] = 1;
+		of[kind->of_window] = true;
 	}
-	for (i = 0; i < 2 && !d->failed; i++)
-		if (all_of[i] > 0 && !tw_gain_of(d, &all, i == 1, &gain))
-			all_of[i] = gain.percent;
-	so_far = fmax(model, fmax(all_of[0], all_of[1]));
-	for (i = 0; i < d->findings.count; i++)
-		d->findings.at[i].together_percent =
-			fmin(d->findings.at[i].together_percent, so_far);
-	tw_scenario_release(&all);
+	for (i = 0; i < 2 && n && !d->failed; i++)
+		if (of[i])
+			most = fmax(most, gains[(n - 1) % TW_LANES][i].percent);
+	most = fmax(most, model);
+	for (i = 0; i < n; i++) {
+		d->findings.at[i].together_percent = fmin(d->findings.at[i].together_percent, most);
+		d->findings.at[i].scenario.under = NULL;
+	}
 }
 
 static void add_observations(struct tw_diagnosis *d)
@@ -221,6 +281,7 @@ int tw_diagnose(struct tw_diagnosis *d, struct tw_path *path, struct tw_claims *
 		measure(d);
 	if (!d->failed) {
 		tw_parallel(threads, TW_FINDING_KINDS, look_at_kind, &w);
+		replay(&w, threads);
 		collect(&w);
 		add_together(d);
 		add_observations(d);

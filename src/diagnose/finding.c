@@ -268,36 +268,49 @@ static bool has_steps(const struct tw_diagnosis *d)
 	return d->step_ns > 0;
 }
 
-static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s, const struct tw_replay *replay,
-		    bool of_window, struct tw_gain *gain)
+static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s,
+		    const struct tw_replay *replay, unsigned lane, struct tw_gain gains[2])
 {
-	const struct tw_path_window after = tw_window_of(d->path, tw_replayed(replay, 0));
+	const struct tw_times times = tw_replayed(replay, lane);
+	const struct tw_path_window after = tw_window_of(d->path, times);
 	int64_t left_ns = tw_window_length(&after);
-	double window = (double)(d->window_ns - left_ns), step = tw_step_ns(d->path, tw_replayed(replay, 0));
+	double window = (double)(d->window_ns - left_ns), step = tw_step_ns(d->path, times);
 
-	if (of_window || !has_steps(d) || isnan(step)) {
-		gain->ns = window / (d->steps ? d->steps : 1);
-		gain->percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
-	} else {
-		gain->ns = d->step_ns - fmax(0, step);
-		gain->percent = 100 * gain->ns / d->step_ns;
-	}
-	gain->inferred_percent =
+	gains[1].ns = window / (d->steps ? d->steps : 1);
+	gains[1].percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
+	gains[1].inferred_percent =
 		left_ns && d->path->inferred ?
-			100 * (double)tw_critical_inferred_ns(replay, 0, s, &after) /
+			100 * (double)tw_critical_inferred_ns(replay, lane, s, &after) /
 				(double)left_ns :
 			0;
+	gains[0] = gains[1];
+	if (!has_steps(d) || isnan(step))
+		return;
+	gains[0].ns = d->step_ns - fmax(0, step);
+	gains[0].percent = 100 * gains[0].ns / d->step_ns;
+}
+
+int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
+		struct tw_gain (*gains)[2])
+{
+	struct tw_replay replay;
+	int status = tw_replay_run(&replay, d->path, s, count, d->allocator);
+	unsigned k;
+
+	for (k = 0; k < count && !status; k++)
+		measure(d, &s[k], &replay, k, gains[k]);
+	tw_replay_release(&replay);
+	if (status)
+		d->failed = true;
+	return status;
 }
 
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, struct tw_gain *gain)
 {
-	struct tw_replay replay;
-	int status = tw_replay_run(&replay, d->path, s, 1, d->allocator);
+	struct tw_gain gains[1][2];
+	int status = tw_gains_of(d, s, 1, gains);
 
 	if (!status)
-		measure(d, s, &replay, of_window, gain);
-	tw_replay_release(&replay);
-	if (status)
-		d->failed = true;
+		*gain = gains[0][of_window];
 	return status;
 }

@@ -228,25 +228,6 @@ void tw_scenario_free_host(struct tw_scenario *s, const struct tw_path_thread *t
 		}
 }
 
-void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more)
-{
-	size_t i;
-
-	for (i = 0; i < more->edits.count; i++) {
-		const struct tw_scenario_edit *e = &more->edits.at[i];
-		const struct tw_scenario_edit *have = edit_of(s, e->cause);
-		uint32_t point = (uint32_t)TW_LOWER_BOUND(
-			at, 0, s->path->point_count, s->path->points[at + 1].causes <= e->cause);
-
-		if (!have || e->delay_ns < have->delay_ns)
-			tw_scenario_set(s, point, e->cause, e->delay_ns);
-	}
-	for (i = 0; i < more->added.count; i++)
-		tw_scenario_add(s, more->added.at[i].point, more->added.at[i].from,
-				more->added.at[i].delay_ns);
-	s->failed |= !TW_LIST_JOIN(&s->removed, &more->removed, s->allocator);
-}
-
 /* ---- queues: work that is gone fills none */
 
 static void cut_queues(struct tw_scenario *s)
@@ -321,7 +302,24 @@ static void renew_queues(struct tw_scenario *s)
 
 static bool is_touched(const struct tw_scenario *s, uint32_t point)
 {
-	return s->touched && s->touched[point / 64] >> point % 64 & 1;
+	for (; s; s = s->under)
+		if (s->touched && s->touched[point / 64] >> point % 64 & 1)
+			return true;
+	return false;
+}
+
+/* The edit of a cause that makes it shortest. */
+static const struct tw_scenario_edit *shortest_edit(const struct tw_scenario *s, uint32_t cause)
+{
+	const struct tw_scenario_edit *best = NULL;
+
+	for (; s; s = s->under) {
+		const struct tw_scenario_edit *edit = edit_of(s, cause);
+
+		if (edit && (!best || edit->delay_ns < best->delay_ns))
+			best = edit;
+	}
+	return best;
 }
 
 static uint64_t added_key(const void *list, uint32_t number)
@@ -382,27 +380,28 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 	size_t i;
 
 	for (cause = path->points[point].causes; cause < end; cause++) {
-		const struct tw_scenario_edit *edit = touched ? edit_of(s, cause) : NULL;
+		const struct tw_scenario_edit *edit = touched ? shortest_edit(s, cause) : NULL;
 		uint32_t from = path->from[cause];
 		int64_t time;
 
 		if (from == TW_NO_POINT || (edit && edit->delay_ns == TW_CUT))
 			continue;
 		time = edit ? edit->delay_ns :
-			      ruled_delay(s, class, point, cause, tw_path_delay(path, point, cause));
+			      ruled_delay(s, class, point, cause,
+					  tw_path_delay(path, point, cause));
 		time = tw_ns_sum(tw_time(times, from), time);
 		if (time > bound.time_ns)
 			bound = (struct tw_bound){ from, tw_path_code(path, cause), time };
 	}
-	if (!touched || !s->added.count)
-		return bound;
-	i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
-	for (; i < s->added.count && s->added.at[i].point == point; i++) {
-		const struct tw_scenario_cause *added = &s->added.at[i];
-		int64_t time = tw_ns_sum(tw_time(times, added->from), added->delay_ns);
+	for (; touched && s; s = s->under) {
+		i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
+		for (; i < s->added.count && s->added.at[i].point == point; i++) {
+			const struct tw_scenario_cause *added = &s->added.at[i];
+			int64_t time = tw_ns_sum(tw_time(times, added->from), added->delay_ns);
 
-		if (time > bound.time_ns)
-			bound = (struct tw_bound){ added->from, TW_CAUSE_QUEUE, time };
+			if (time > bound.time_ns)
+				bound = (struct tw_bound){ added->from, TW_CAUSE_QUEUE, time };
+		}
 	}
 	return bound;
 }
@@ -451,7 +450,8 @@ static bool changes_delay(const struct run *run, uint32_t point, uint32_t cause,
 }
 
 /* Whether a point follows one other in all scenarios, by the same delay, or keeps its time. */
-static inline __attribute__((always_inline)) bool follows_one(const struct run *run, uint32_t point, bool ruled)
+static inline __attribute__((always_inline)) bool follows_one(const struct run *run, uint32_t point,
+							      bool ruled)
 {
 	struct tw_replay *out = run->out;
 	const struct tw_path *path = out->path;
@@ -477,8 +477,9 @@ static inline __attribute__((always_inline)) bool follows_one(const struct run *
 }
 
 /* The latest of the causes by rules alone, in all scenarios, and which that is, TW_NO_POINT: none. */
-static inline __attribute__((always_inline)) void find_latest(const struct run *run, uint32_t point, unsigned width, bool ruled,
-			       int64_t *latest, uint32_t *best)
+static inline __attribute__((always_inline)) void find_latest(const struct run *run, uint32_t point,
+							      unsigned width, bool ruled,
+							      int64_t *latest, uint32_t *best)
 {
 	const struct tw_replay *out = run->out;
 	const struct tw_path *path = out->path;
@@ -523,12 +524,13 @@ static void change(const struct run *run, uint32_t point, unsigned lane, int64_t
 	struct tw_bound bound = changed_bound(&run->s[lane], point, tw_replayed(out, lane));
 
 	*time = bound.from == TW_NO_POINT ? out->path->points[point].time_ns : bound.time_ns;
-	*inferred = bound.from == TW_NO_POINT	? TW_NO_POINT :
+	*inferred = bound.from == TW_NO_POINT  ? TW_NO_POINT :
 		    tw_is_inferred(bound.code) ? point :
 						 tw_last_inferred(out, lane, bound.from);
 }
 
-static inline __attribute__((always_inline)) void replay_all(struct run *run, unsigned width, bool ruled)
+static inline __attribute__((always_inline)) void replay_all(struct run *run, unsigned width,
+							     bool ruled)
 {
 	struct tw_replay *out = run->out;
 	const struct tw_path *path = out->path;
@@ -574,9 +576,12 @@ static int make_room(struct run *run)
 
 	run->touched = tw_alloc_array(out->allocator, words, sizeof(*run->touched));
 	for (k = 0; run->touched && k < run->count; k++) {
-		for (i = 0; run->s[k].touched && i < words; i++)
-			run->touched[i] |= run->s[k].touched[i];
-		run->ruled |= run->s[k].rule || run->s[k].free;
+		const struct tw_scenario *s = &run->s[k];
+
+		run->ruled |= s->rule || s->free;
+		for (; s; s = s->under)
+			for (i = 0; s->touched && i < words; i++)
+				run->touched[i] |= s->touched[i];
 	}
 	for (i = 0; run->touched && i < words; i++)
 		most += (size_t)__builtin_popcountll(run->touched[i]);
@@ -614,7 +619,7 @@ int tw_replay_run(struct tw_replay *out, const struct tw_path *path, struct tw_s
 	else if (!status && count > 1)
 		replay_all(&run, TW_LANES, false);
 	else if (!status)
-		replay_all(&run, 1, true);
+		replay_all(&run, 1, run.ruled);
 	tw_free(allocator, run.touched, touched_bytes(path));
 	return status;
 }

@@ -209,7 +209,7 @@ static int add_faster(struct tw_scenarios *s, const struct tw_path_op_sums *sums
 		if (add(s, &(struct tw_what_if){ .set = set_faster,
 						 .context = s,
 						 .number = sums[i].op,
-						 .quick = true}))
+						 .quick = true }))
 			return TRAWL_ENOMEM;
 	return 0;
 }
@@ -423,8 +423,8 @@ static void run_batch(void *context, size_t batch)
 		tw_scenario_release(&s[k]);
 }
 
-int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path, unsigned threads,
-		   const struct trawl_allocator *a)
+int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path,
+		   unsigned threads, const struct trawl_allocator *a)
 {
 	size_t batches = (count + TW_LANES - 1) / TW_LANES, bytes = sizeof(struct run) + batches, i;
 	struct run *run = tw_alloc_array(a, bytes, 1);
@@ -432,8 +432,8 @@ int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *
 
 	for (i = 0; i < count; i++) {
 		list[i].before_ns = i ? list[0].before_ns : tw_window_ns(path, tw_recorded(path));
-		list[i].step_before_ns =
-			i ? list[0].step_before_ns : tw_step_ns(path, tw_recorded(path));
+		list[i].step_before_ns = i ? list[0].step_before_ns :
+					     tw_step_ns(path, tw_recorded(path));
 	}
 	if (run) {
 		*run = (struct run){ list, count, path, a };
