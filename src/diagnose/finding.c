@@ -269,20 +269,19 @@ static bool has_steps(const struct tw_diagnosis *d)
 }
 
 static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s,
-		    const struct tw_replay *replay, unsigned lane, struct tw_gain gains[2])
+		    const struct tw_replay *replay, unsigned lane,
+		    const struct tw_path_window *after, struct tw_gain gains[2])
 {
-	const struct tw_times times = tw_replayed(replay, lane);
-	const struct tw_path_window after = tw_window_of(d->path, times);
-	int64_t left_ns = tw_window_length(&after);
-	double window = (double)(d->window_ns - left_ns), step = tw_step_ns(d->path, times);
+	int64_t left_ns = tw_window_length(after);
+	double window = (double)(d->window_ns - left_ns);
+	double step = tw_step_ns(d->path, tw_replayed(replay, lane));
 
 	gains[1].ns = window / (d->steps ? d->steps : 1);
 	gains[1].percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
 	gains[1].inferred_percent =
-		left_ns && d->path->inferred ?
-			100 * (double)tw_critical_inferred_ns(replay, lane, s, &after) /
-				(double)left_ns :
-			0;
+		left_ns ? 100 * (double)tw_critical_inferred_ns(replay, lane, s, after) /
+				  (double)left_ns :
+			  0;
 	gains[0] = gains[1];
 	if (!has_steps(d) || isnan(step))
 		return;
@@ -293,12 +292,15 @@ static void measure(const struct tw_diagnosis *d, const struct tw_scenario *s,
 int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
 		struct tw_gain (*gains)[2])
 {
+	struct tw_path_window windows[TW_LANES];
 	struct tw_replay replay;
 	int status = tw_replay_run(&replay, d->path, s, count, d->allocator);
 	unsigned k;
 
+	if (!status)
+		tw_find_windows(&replay, count, windows);
 	for (k = 0; k < count && !status; k++)
-		measure(d, &s[k], &replay, k, gains[k]);
+		measure(d, &s[k], &replay, k, &windows[k], gains[k]);
 	tw_replay_release(&replay);
 	if (status)
 		d->failed = true;

@@ -300,21 +300,26 @@ static void renew_queues(struct tw_scenario *s)
 
 /* ---- replay */
 
+static bool touches(const struct tw_scenario *s, uint32_t point)
+{
+	return s->touched && s->touched[point / 64] >> point % 64 & 1;
+}
+
 static bool is_touched(const struct tw_scenario *s, uint32_t point)
 {
-	for (; s; s = s->under)
-		if (s->touched && s->touched[point / 64] >> point % 64 & 1)
-			return true;
-	return false;
+	while (s && !touches(s, point))
+		s = s->under;
+	return s;
 }
 
 /* The edit of a cause that makes it shortest. */
-static const struct tw_scenario_edit *shortest_edit(const struct tw_scenario *s, uint32_t cause)
+static const struct tw_scenario_edit *shortest_edit(const struct tw_scenario *s, uint32_t point,
+						    uint32_t cause)
 {
 	const struct tw_scenario_edit *best = NULL;
 
 	for (; s; s = s->under) {
-		const struct tw_scenario_edit *edit = edit_of(s, cause);
+		const struct tw_scenario_edit *edit = touches(s, point) ? edit_of(s, cause) : NULL;
 
 		if (edit && (!best || edit->delay_ns < best->delay_ns))
 			best = edit;
@@ -375,12 +380,11 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 	const struct tw_path *path = s->path;
 	uint32_t cause, end = path->points[point + 1].causes;
 	enum tw_point_class class = class_of(&path->points[point]);
-	bool touched = is_touched(s, point);
 	struct tw_bound bound = { TW_NO_POINT, TW_CAUSES, INT64_MIN };
 	size_t i;
 
 	for (cause = path->points[point].causes; cause < end; cause++) {
-		const struct tw_scenario_edit *edit = touched ? shortest_edit(s, cause) : NULL;
+		const struct tw_scenario_edit *edit = shortest_edit(s, point, cause);
 		uint32_t from = path->from[cause];
 		int64_t time;
 
@@ -393,7 +397,9 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 		if (time > bound.time_ns)
 			bound = (struct tw_bound){ from, tw_path_code(path, cause), time };
 	}
-	for (; touched && s; s = s->under) {
+	for (; s; s = s->under) {
+		if (!s->added.count || !touches(s, point))
+			continue;
 		i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
 		for (; i < s->added.count && s->added.at[i].point == point; i++) {
 			const struct tw_scenario_cause *added = &s->added.at[i];
@@ -566,6 +572,24 @@ static inline __attribute__((always_inline)) void replay_all(struct run *run, un
 	}
 }
 
+static inline __attribute__((always_inline)) void replay(struct run *run, unsigned width)
+{
+	if (run->ruled)
+		replay_all(run, width, true);
+	else
+		replay_all(run, width, false);
+}
+
+static void replay_wide(struct run *run)
+{
+	if (run->out->width == TW_LANES)
+		replay(run, TW_LANES);
+	else if (run->out->width == TW_LANES / 2)
+		replay(run, TW_LANES / 2);
+	else
+		replay(run, 1);
+}
+
 /* Room for points that follow no single one. */
 static int make_room(struct run *run)
 {
@@ -609,17 +633,15 @@ int tw_replay_run(struct tw_replay *out, const struct tw_path *path, struct tw_s
 
 	*out = (struct tw_replay){ .path = path,
 				   .allocator = allocator,
-				   .width = count > 1 ? TW_LANES : 1 };
+				   .width = count > TW_LANES / 2 ? TW_LANES :
+					    count > 1		 ? TW_LANES / 2 :
+								   1 };
 	for (k = 0; k < count && !status; k++)
 		status = prepare(&s[k]);
 	if (!status)
 		status = make_room(&run);
-	if (!status && count > 1 && run.ruled)
-		replay_all(&run, TW_LANES, true);
-	else if (!status && count > 1)
-		replay_all(&run, TW_LANES, false);
-	else if (!status)
-		replay_all(&run, 1, run.ruled);
+	if (!status)
+		replay_wide(&run);
 	tw_free(allocator, run.touched, touched_bytes(path));
 	return status;
 }
@@ -671,8 +693,8 @@ static void widen(struct tw_path_window *w, const struct tw_path *path, uint32_t
 	w->end_ns = max64(w->end_ns, end);
 }
 
-void tw_find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
-		     struct tw_path_window *windows)
+static void find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
+			 struct tw_path_window *windows)
 {
 	uint32_t i, g;
 	unsigned k;
@@ -684,6 +706,24 @@ void tw_find_windows(const struct tw_path *path, const struct tw_times *times, u
 			if (tw_in_window(path, &path->ranks[i], g))
 				for (k = 0; k < count; k++)
 					widen(&windows[k], path, i, g, times[k]);
+}
+
+struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
+{
+	struct tw_path_window window;
+
+	find_windows(path, &times, 1, &window);
+	return window;
+}
+
+void tw_find_windows(const struct tw_replay *replay, unsigned count, struct tw_path_window *windows)
+{
+	struct tw_times times[TW_LANES];
+	unsigned k;
+
+	for (k = 0; k < count; k++)
+		times[k] = tw_replayed(replay, k);
+	find_windows(replay->path, times, count, windows);
 }
 
 double tw_step_ns(const struct tw_path *path, struct tw_times times)

@@ -155,15 +155,10 @@ struct tw_path_window {
 	uint32_t last;
 };
 
-void tw_find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
+struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times);
+/* The same of the first scenarios of a replay. */
+void tw_find_windows(const struct tw_replay *replay, unsigned count,
 		     struct tw_path_window *windows);
-static inline struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
-{
-	struct tw_path_window window;
-
-	tw_find_windows(path, &times, 1, &window);
-	return window;
-}
 
 /* How long it is; 0 without any. */
 static inline int64_t tw_window_length(const struct tw_path_window *w)

@@ -386,17 +386,14 @@ static void measure(struct tw_what_if *list, const struct tw_scenario *s,
 		    const struct tw_replay *replay, unsigned count)
 {
 	struct tw_path_window windows[TW_LANES];
-	struct tw_times times[TW_LANES];
 	unsigned k;
 
-	for (k = 0; k < count; k++)
-		times[k] = tw_replayed(replay, k);
-	tw_find_windows(replay->path, times, count, windows);
+	tw_find_windows(replay, count, windows);
 	for (k = 0; k < count; k++) {
 		list[k].after_ns = tw_window_length(&windows[k]);
 		if (list[k].quick)
 			continue;
-		list[k].step_after_ns = tw_step_ns(replay->path, times[k]);
+		list[k].step_after_ns = tw_step_ns(replay->path, tw_replayed(replay, k));
 		list[k].inferred_ns = tw_critical_inferred_ns(replay, k, &s[k], &windows[k]);
 	}
 }
