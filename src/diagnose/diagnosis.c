@@ -22,7 +22,9 @@
 struct work {
 	struct tw_diagnosis *d;
 	struct tw_finding *found; /* by kind */
-	bool *is_found;
+	bool *is_found, replayed[TW_FINDING_KINDS];
+	struct tw_finding *list[TW_FINDING_KINDS]; /* to be replayed, in batches */
+	unsigned first[TW_FINDING_KINDS + 1];
 };
 
 /*
@@ -47,7 +49,6 @@ static void look_at_kind(void *context, size_t number)
 	struct tw_diagnosis *d = w->d;
 	const struct tw_kind *kind = tw_kind_list[number];
 	struct tw_finding *f = &w->found[number];
-	struct tw_gain gain = { NAN, NAN, 0 };
 
 	f->kind = (enum tw_finding_kind)number;
 	f->gain_ns = f->gain_percent = NAN;
@@ -65,11 +66,51 @@ static void look_at_kind(void *context, size_t number)
 	if (kind->change ? !kind->change(d, &f->scenario, f) : !tw_apply_claims(d, f))
 		return;
 	d->failed |= f->scenario.failed;
-	w->is_found[number] = changes_part(d, &f->scenario) &&
-			      !tw_gain_of(d, &f->scenario, kind->of_window, &gain);
-	f->gain_ns = gain.ns;
-	f->gain_percent = gain.percent;
-	f->inferred_percent = gain.inferred_percent;
+	w->replayed[number] = !f->scenario.failed && changes_part(d, &f->scenario);
+}
+
+/* Findings that are replayed at once. */
+static void replay_batch(void *context, size_t number)
+{
+	struct work *w = context;
+	struct tw_finding **list = w->list + w->first[number];
+	unsigned count = w->first[number + 1] - w->first[number], k;
+	struct tw_scenario s[TW_LANES];
+	struct tw_gain gains[TW_LANES][2];
+
+	for (k = 0; k < count; k++)
+		s[k] = list[k]->scenario;
+	if (!tw_gains_of(w->d, s, count, gains))
+		for (k = 0; k < count; k++) {
+			const struct tw_gain *gain =
+				&gains[k][tw_kind_list[list[k]->kind]->of_window];
+
+			list[k]->gain_ns = gain->ns;
+			list[k]->gain_percent = gain->percent;
+			list[k]->inferred_percent = gain->inferred_percent;
+			w->is_found[list[k]->kind] = true;
+		}
+	/* Queues are part of them now. */
+	for (k = 0; k < count; k++)
+		list[k]->scenario = s[k];
+}
+
+/* Those with a rule, which is asked at every point, are replayed alone. */
+static void replay(struct work *w, unsigned threads)
+{
+	unsigned n = 0, batches = 0, i;
+	int ruled;
+
+	for (ruled = 0; ruled < 2; ruled++)
+		for (i = 0; i < TW_FINDING_KINDS; i++) {
+			if (!w->replayed[i] || (w->found[i].scenario.rule != NULL) != ruled)
+				continue;
+			if (!batches || ruled || n - w->first[batches - 1] == TW_LANES)
+				w->first[batches++] = n;
+			w->list[n++] = &w->found[i];
+		}
+	w->first[batches] = n;
+	tw_parallel(threads, batches, replay_batch, w);
 }
 
 /* ---- all */
@@ -110,13 +151,28 @@ static void collect(struct work *w)
 	}
 }
 
-static void join(struct tw_scenario *all, const struct tw_finding *f)
+/* Each finding with all before it. */
+static void put_together(struct tw_diagnosis *d, size_t first, unsigned count,
+			 struct tw_scenario *s)
 {
-	if (f->scenario.rule) {
-		all->rule = f->scenario.rule;
-		all->context = f->scenario.context;
+	size_t i;
+
+	for (i = first; i < first + count; i++) {
+		struct tw_scenario *own = &s[i - first];
+		const struct tw_scenario *before = i > first ? own - 1 :
+						   i	     ? &s[TW_LANES - 1] :
+							       NULL;
+		tw_scenario_rule *rule = before ? before->rule : NULL;
+		const void *context = before ? before->context : NULL;
+
+		*own = d->findings.at[i].scenario;
+		own->under = i ? &d->findings.at[i - 1].scenario : NULL;
+		d->findings.at[i].scenario.under = own->under;
+		if (!own->rule) {
+			own->rule = rule;
+			own->context = context;
+		}
 	}
-	tw_scenario_join(all, &f->scenario);
 }
 
 /*
@@ -126,30 +182,34 @@ static void join(struct tw_scenario *all, const struct tw_finding *f)
 static void add_together(struct tw_diagnosis *d)
 {
 	double so_far = 0, model = 0;
+	struct tw_gain gains[TW_LANES][2];
+	struct tw_scenario s[TW_LANES];
 	bool of_window = false;
-	struct tw_scenario all;
-	struct tw_gain gain = { 0 };
-	size_t i;
+	size_t i, n = d->findings.count;
 
-	for (i = 0; i < d->findings.count; i++)
+	for (i = 0; i < n; i++)
 		of_window |= tw_kind_list[d->findings.at[i].kind]->of_window;
-	tw_scenario_init(&all, d->path, d->allocator);
-	for (i = 0; i < d->findings.count && !d->failed; i++) {
+	for (i = 0; i < n && !d->failed; i++) {
 		struct tw_finding *f = &d->findings.at[i];
+		unsigned count = n - i < TW_LANES ? (unsigned)(n - i) : TW_LANES;
 
-		join(&all, f);
-		if (tw_gain_of(d, &all, of_window, &gain))
-			break;
+		if (i % TW_LANES == 0) {
+			put_together(d, i, count, s);
+			if (tw_gains_of(d, s, count, gains))
+				break;
+		}
 		if (tw_kind_list[f->kind]->share)
 			model = fmax(model, f->gain_percent);
-		so_far = fmax(so_far, fmax(gain.percent, model));
+		so_far = fmax(so_far, fmax(gains[i % TW_LANES][of_window].percent, model));
 		f->together_percent = so_far;
 	}
-	so_far = fmax(model, gain.percent);
-	for (i = 0; i < d->findings.count; i++)
+	if (n && !d->failed)
+		so_far = fmax(model, gains[(n - 1) % TW_LANES][of_window].percent);
+	for (i = 0; i < n; i++) {
 		d->findings.at[i].together_percent =
 			fmin(d->findings.at[i].together_percent, so_far);
-	tw_scenario_release(&all);
+		d->findings.at[i].scenario.under = NULL;
+	}
 }
 
 static void add_observations(struct tw_diagnosis *d)
@@ -250,6 +310,7 @@ int tw_diagnose(struct tw_diagnosis *d, struct tw_path *path, struct tw_claims *
 		measure(d);
 	if (!d->failed) {
 		tw_parallel(threads, TW_FINDING_KINDS, look_at_kind, &w);
+		replay(&w, threads);
 		collect(&w);
 		add_together(d);
 		add_observations(d);

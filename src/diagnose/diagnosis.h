@@ -84,6 +84,9 @@ struct tw_gain {
 	double ns, percent;	 /* of a step */
 	double inferred_percent; /* of its window: what inferred causes put on its critical path */
 };
+/* The same of several, TW_LANES at most: of a step, and of the window by step. */
+int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
+		struct tw_gain (*gains)[2]) TRAWL_MUST_CHECK;
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window,
 	       struct tw_gain *gain) TRAWL_MUST_CHECK;
 

@@ -304,40 +304,55 @@ static double step_of(const struct tw_diagnosis *d, struct tw_times times, int64
 }
 
 static int measure(const struct tw_diagnosis *d, const struct tw_scenario *s,
-		   const struct tw_replay *replay, bool of_window, struct tw_gain *gain)
+		   const struct tw_replay *replay, unsigned lane,
+		   const struct tw_path_window *after, struct tw_gain gains[2])
 {
-	const struct tw_times times = tw_replayed(replay, 0);
-	struct tw_path_window w = { 0 };
-	int64_t left_ns = tw_measured_ns(d, times), length_ns;
-	double window = (double)(d->window_ns - left_ns), step = step_of(d, times, left_ns);
+	const struct tw_times times = tw_replayed(replay, lane);
+	int64_t length_ns = tw_window_length(after);
+	int64_t left_ns = tw_is_parted(d->path) ? tw_pieces_ns(d->path, times) : length_ns;
+	double window = (double)(d->window_ns - left_ns), step;
 
 	if (left_ns < 0)
 		return -1;
-	if (of_window || !has_steps(d) || isnan(step)) {
-		gain->ns = window / (d->gain_steps ? d->gain_steps : 1);
-		gain->percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
-	} else {
-		gain->ns = d->step_ns - fmax(0, step);
-		gain->percent = 100 * gain->ns / d->step_ns;
-	}
-	if (d->path->inferred)
-		w = tw_window_of(d->path, times);
-	length_ns = tw_window_length(&w);
-	gain->inferred_percent =
-		length_ns ? 100 * (double)tw_critical_inferred_ns(replay, 0, s, &w) / (double)length_ns :
+	step = step_of(d, times, left_ns);
+	gains[1].ns = window / (d->gain_steps ? d->gain_steps : 1);
+	gains[1].percent = d->window_ns ? 100 * window / (double)d->window_ns : 0;
+	gains[1].inferred_percent =
+		length_ns ? 100 * (double)tw_critical_inferred_ns(replay, lane, s, after) /
+				    (double)length_ns :
 			    0;
+	gains[0] = gains[1];
+	if (!has_steps(d) || isnan(step))
+		return 0;
+	gains[0].ns = d->step_ns - fmax(0, step);
+	gains[0].percent = 100 * gains[0].ns / d->step_ns;
 	return 0;
+}
+
+int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
+		struct tw_gain (*gains)[2])
+{
+	struct tw_path_window windows[TW_LANES];
+	struct tw_replay replay;
+	int status = tw_replay_run(&replay, d->path, s, count, d->allocator);
+	unsigned k;
+
+	if (!status)
+		tw_find_windows(&replay, count, windows);
+	for (k = 0; k < count && !status; k++)
+		status = measure(d, &s[k], &replay, k, &windows[k], gains[k]);
+	tw_replay_release(&replay);
+	if (status)
+		d->failed = true;
+	return status;
 }
 
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, struct tw_gain *gain)
 {
-	struct tw_replay replay;
-	int status = tw_replay_run(&replay, d->path, s, 1, d->allocator);
+	struct tw_gain gains[1][2];
+	int status = tw_gains_of(d, s, 1, gains);
 
 	if (!status)
-		status = measure(d, s, &replay, of_window, gain);
-	tw_replay_release(&replay);
-	if (status)
-		d->failed = true;
+		*gain = gains[0][of_window];
 	return status;
 }

@@ -128,8 +128,8 @@ void tw_critical_release(struct tw_critical *c, const struct trawl_allocator *al
 	TW_LIST_FREE(&c->segments, allocator);
 }
 
-int64_t tw_critical_inferred_ns(const struct tw_replay *r, unsigned lane, const struct tw_scenario *s,
-				const struct tw_path_window *w)
+int64_t tw_critical_inferred_ns(const struct tw_replay *r, unsigned lane,
+				const struct tw_scenario *s, const struct tw_path_window *w)
 {
 	const struct tw_times times = tw_replayed(r, lane);
 	uint32_t p = w->last;

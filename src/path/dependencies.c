@@ -213,8 +213,8 @@ static int run_scenarios(struct making *m)
 				    .change_count = m->options.change_count,
 				    .allocator = m->scratch };
 	status = tw_scenarios_list(s, m->result.sums, m->err);
-	if (!status && tw_what_if_run(s->list.at, s->list.count, m->path, m->options.threads,
-				      m->reuse))
+	if (!status &&
+	    tw_what_if_run(s->list.at, s->list.count, m->path, m->options.threads, m->reuse))
 		status = tw_no_memory(m->err);
 	for (i = 0; i < s->list.count && !status; i++)
 		if (s->list.at[i].quick)

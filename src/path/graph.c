@@ -311,8 +311,7 @@ static uint32_t recorded_lag(const struct join *j, uint32_t point, uint32_t caus
 {
 	int64_t ns = gap_of(j, point, cause);
 
-	return pack_lag(tw_path_code(j->path, cause),
-			   is_short(ns) ? (int32_t)ns : TW_AS_RECORDED);
+	return pack_lag(tw_path_code(j->path, cause), is_short(ns) ? (int32_t)ns : TW_AS_RECORDED);
 }
 
 static uint32_t usual_lag(struct join *j, struct usual *u, uint32_t group, enum tw_vendor vendor,

@@ -62,11 +62,11 @@ enum tw_point_flag {
 struct tw_path_point {
 	int64_t time_ns; /* of GPU work and the host on the common clock */
 	uint32_t causes; /* where its causes begin, in order of code, to where those of the next do */
-	uint32_t label;	 /* of the rank's labels */
-	uint32_t rank;	 /* index of ranks */
-	uint16_t bind;	 /* which of its causes binds, UINT16_MAX: it has none */
-	uint8_t kind;	 /* enum tw_point_kind, + 1 for an end */
-	uint8_t flags;	 /* enum tw_point_flag */
+	uint32_t label; /* of the rank's labels */
+	uint32_t rank;	/* index of ranks */
+	uint16_t bind;	/* which of its causes binds, UINT16_MAX: it has none */
+	uint8_t kind;	/* enum tw_point_kind, + 1 for an end */
+	uint8_t flags;	/* enum tw_point_flag */
 };
 
 /* What a point is called; texts are of the rank's pool, 0: none. */

@@ -228,25 +228,6 @@ void tw_scenario_free_host(struct tw_scenario *s, const struct tw_path_thread *t
 		}
 }
 
-void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more)
-{
-	size_t i;
-
-	for (i = 0; i < more->edits.count; i++) {
-		const struct tw_scenario_edit *e = &more->edits.at[i];
-		const struct tw_scenario_edit *have = edit_of(s, e->cause);
-		uint32_t point = (uint32_t)TW_LOWER_BOUND(
-			at, 0, s->path->point_count, s->path->points[at + 1].causes <= e->cause);
-
-		if (!have || e->delay_ns < have->delay_ns)
-			tw_scenario_set(s, point, e->cause, e->delay_ns);
-	}
-	for (i = 0; i < more->added.count; i++)
-		tw_scenario_add(s, more->added.at[i].point, more->added.at[i].from,
-				more->added.at[i].delay_ns);
-	s->failed |= !TW_LIST_JOIN(&s->removed, &more->removed, s->allocator);
-}
-
 /* ---- queues: work that is gone fills none */
 
 static void cut_queues(struct tw_scenario *s)
@@ -319,9 +300,31 @@ static void renew_queues(struct tw_scenario *s)
 
 /* ---- replay */
 
-static bool is_touched(const struct tw_scenario *s, uint32_t point)
+static bool touches(const struct tw_scenario *s, uint32_t point)
 {
 	return s->touched && s->touched[point / 64] >> point % 64 & 1;
+}
+
+static bool is_touched(const struct tw_scenario *s, uint32_t point)
+{
+	while (s && !touches(s, point))
+		s = s->under;
+	return s;
+}
+
+/* The edit of a cause that makes it shortest. */
+static const struct tw_scenario_edit *shortest_edit(const struct tw_scenario *s, uint32_t point,
+						    uint32_t cause)
+{
+	const struct tw_scenario_edit *best = NULL;
+
+	for (; s; s = s->under) {
+		const struct tw_scenario_edit *edit = touches(s, point) ? edit_of(s, cause) : NULL;
+
+		if (edit && (!best || edit->delay_ns < best->delay_ns))
+			best = edit;
+	}
+	return best;
 }
 
 static uint64_t added_key(const void *list, uint32_t number)
@@ -377,32 +380,34 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 	const struct tw_path *path = s->path;
 	uint32_t cause, end = path->points[point + 1].causes;
 	enum tw_point_class class = class_of(&path->points[point]);
-	bool touched = is_touched(s, point);
 	struct tw_bound bound = { TW_NO_POINT, TW_CAUSES, INT64_MIN };
 	size_t i;
 
 	for (cause = path->points[point].causes; cause < end; cause++) {
-		const struct tw_scenario_edit *edit = touched ? edit_of(s, cause) : NULL;
+		const struct tw_scenario_edit *edit = shortest_edit(s, point, cause);
 		uint32_t from = path->from[cause];
 		int64_t time;
 
 		if (from == TW_NO_POINT || (edit && edit->delay_ns == TW_CUT))
 			continue;
 		time = edit ? edit->delay_ns :
-			      ruled_delay(s, class, point, cause, tw_path_delay(path, point, cause));
+			      ruled_delay(s, class, point, cause,
+					  tw_path_delay(path, point, cause));
 		time = tw_ns_sum(tw_time(times, from), time);
 		if (time > bound.time_ns)
 			bound = (struct tw_bound){ from, tw_path_code(path, cause), time };
 	}
-	if (!touched || !s->added.count)
-		return bound;
-	i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
-	for (; i < s->added.count && s->added.at[i].point == point; i++) {
-		const struct tw_scenario_cause *added = &s->added.at[i];
-		int64_t time = tw_ns_sum(tw_time(times, added->from), added->delay_ns);
+	for (; s; s = s->under) {
+		if (!s->added.count || !touches(s, point))
+			continue;
+		i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
+		for (; i < s->added.count && s->added.at[i].point == point; i++) {
+			const struct tw_scenario_cause *added = &s->added.at[i];
+			int64_t time = tw_ns_sum(tw_time(times, added->from), added->delay_ns);
 
-		if (time > bound.time_ns)
-			bound = (struct tw_bound){ added->from, TW_CAUSE_QUEUE, time };
+			if (time > bound.time_ns)
+				bound = (struct tw_bound){ added->from, TW_CAUSE_QUEUE, time };
+		}
 	}
 	return bound;
 }
@@ -451,7 +456,8 @@ static bool changes_delay(const struct run *run, uint32_t point, uint32_t cause,
 }
 
 /* Whether a point follows one other in all scenarios, by the same delay, or keeps its time. */
-static inline __attribute__((always_inline)) bool follows_one(const struct run *run, uint32_t point, bool ruled)
+static inline __attribute__((always_inline)) bool follows_one(const struct run *run, uint32_t point,
+							      bool ruled)
 {
 	struct tw_replay *out = run->out;
 	const struct tw_path *path = out->path;
@@ -477,8 +483,9 @@ static inline __attribute__((always_inline)) bool follows_one(const struct run *
 }
 
 /* The latest of the causes by rules alone, in all scenarios, and which that is, TW_NO_POINT: none. */
-static inline __attribute__((always_inline)) void find_latest(const struct run *run, uint32_t point, unsigned width, bool ruled,
-			       int64_t *latest, uint32_t *best)
+static inline __attribute__((always_inline)) void find_latest(const struct run *run, uint32_t point,
+							      unsigned width, bool ruled,
+							      int64_t *latest, uint32_t *best)
 {
 	const struct tw_replay *out = run->out;
 	const struct tw_path *path = out->path;
@@ -523,12 +530,13 @@ static void change(const struct run *run, uint32_t point, unsigned lane, int64_t
 	struct tw_bound bound = changed_bound(&run->s[lane], point, tw_replayed(out, lane));
 
 	*time = bound.from == TW_NO_POINT ? out->path->points[point].time_ns : bound.time_ns;
-	*inferred = bound.from == TW_NO_POINT	? TW_NO_POINT :
+	*inferred = bound.from == TW_NO_POINT  ? TW_NO_POINT :
 		    tw_is_inferred(bound.code) ? point :
 						 tw_last_inferred(out, lane, bound.from);
 }
 
-static inline __attribute__((always_inline)) void replay_all(struct run *run, unsigned width, bool ruled)
+static inline __attribute__((always_inline)) void replay_all(struct run *run, unsigned width,
+							     bool ruled)
 {
 	struct tw_replay *out = run->out;
 	const struct tw_path *path = out->path;
@@ -564,6 +572,24 @@ static inline __attribute__((always_inline)) void replay_all(struct run *run, un
 	}
 }
 
+static inline __attribute__((always_inline)) void replay(struct run *run, unsigned width)
+{
+	if (run->ruled)
+		replay_all(run, width, true);
+	else
+		replay_all(run, width, false);
+}
+
+static void replay_wide(struct run *run)
+{
+	if (run->out->width == TW_LANES)
+		replay(run, TW_LANES);
+	else if (run->out->width == TW_LANES / 2)
+		replay(run, TW_LANES / 2);
+	else
+		replay(run, 1);
+}
+
 /* Room for points that follow no single one. */
 static int make_room(struct run *run)
 {
@@ -574,9 +600,12 @@ static int make_room(struct run *run)
 
 	run->touched = tw_alloc_array(out->allocator, words, sizeof(*run->touched));
 	for (k = 0; run->touched && k < run->count; k++) {
-		for (i = 0; run->s[k].touched && i < words; i++)
-			run->touched[i] |= run->s[k].touched[i];
-		run->ruled |= run->s[k].rule || run->s[k].free;
+		const struct tw_scenario *s = &run->s[k];
+
+		run->ruled |= s->rule || s->free;
+		for (; s; s = s->under)
+			for (i = 0; s->touched && i < words; i++)
+				run->touched[i] |= s->touched[i];
 	}
 	for (i = 0; run->touched && i < words; i++)
 		most += (size_t)__builtin_popcountll(run->touched[i]);
@@ -604,17 +633,15 @@ int tw_replay_run(struct tw_replay *out, const struct tw_path *path, struct tw_s
 
 	*out = (struct tw_replay){ .path = path,
 				   .allocator = allocator,
-				   .width = count > 1 ? TW_LANES : 1 };
+				   .width = count > TW_LANES / 2 ? TW_LANES :
+					    count > 1		 ? TW_LANES / 2 :
+								   1 };
 	for (k = 0; k < count && !status; k++)
 		status = prepare(&s[k]);
 	if (!status)
 		status = make_room(&run);
-	if (!status && count > 1 && run.ruled)
-		replay_all(&run, TW_LANES, true);
-	else if (!status && count > 1)
-		replay_all(&run, TW_LANES, false);
-	else if (!status)
-		replay_all(&run, 1, true);
+	if (!status)
+		replay_wide(&run);
 	tw_free(allocator, run.touched, touched_bytes(path));
 	return status;
 }
@@ -671,8 +698,8 @@ static void widen(struct tw_path_window *w, const struct tw_path *path, uint32_t
 	w->end_ns = max64(w->end_ns, end);
 }
 
-void tw_find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
-		     struct tw_path_window *windows)
+static void find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
+			 struct tw_path_window *windows)
 {
 	uint32_t i, g;
 	unsigned k;
@@ -684,6 +711,24 @@ void tw_find_windows(const struct tw_path *path, const struct tw_times *times, u
 			if (tw_in_window(path, &path->ranks[i], g))
 				for (k = 0; k < count; k++)
 					widen(&windows[k], path, i, g, times[k]);
+}
+
+struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
+{
+	struct tw_path_window window;
+
+	find_windows(path, &times, 1, &window);
+	return window;
+}
+
+void tw_find_windows(const struct tw_replay *replay, unsigned count, struct tw_path_window *windows)
+{
+	struct tw_times times[TW_LANES];
+	unsigned k;
+
+	for (k = 0; k < count; k++)
+		times[k] = tw_replayed(replay, k);
+	find_windows(replay->path, times, count, windows);
 }
 
 double tw_step_ns(const struct tw_path *path, struct tw_times times)

@@ -50,7 +50,9 @@ struct tw_scenario {
 	tw_scenario_rule *rule;	   /* NULL: none */
 	const void *context;
 	uint64_t *touched; /* a bit for each point that an edit or an added cause is about */
-	bool failed;	   /* out of memory */
+	/* A replayed scenario whose edits and added causes hold too: the smaller of two delays. */
+	const struct tw_scenario *under;
+	bool failed; /* out of memory */
 };
 
 void tw_scenario_init(struct tw_scenario *s, const struct tw_path *path,
@@ -79,9 +81,6 @@ void tw_scenario_remove(struct tw_scenario *s, const struct tw_path_rank *rank, 
  */
 void tw_scenario_free_host(struct tw_scenario *s, const struct tw_path_thread *thread,
 			   int64_t from_ns, int64_t to_ns, int64_t keep_ns);
-/* Adds the changes of another scenario of the same graph: the smaller of two delays counts. */
-void tw_scenario_join(struct tw_scenario *s, const struct tw_scenario *more);
-
 /*
  * Times of all points in some scenarios, TW_LANES at most.  Most points follow one other by the same
  * delay in all of them: of those only which one, and the sum of delays since, is kept.
@@ -106,7 +105,7 @@ void tw_replay_release(struct tw_replay *replay);
 
 /* Times of points: as recorded, or of one of the scenarios of a replay. */
 struct tw_times {
-	const int64_t *at;    /* by slot, so far from each other */
+	const int64_t *at; /* by slot, so far from each other */
 	size_t stride;
 	const uint32_t *slot; /* by point; NULL: its number */
 	const int64_t *after; /* by point */
@@ -125,9 +124,9 @@ static inline struct tw_times tw_replayed(const struct tw_replay *r, unsigned la
 
 static inline int64_t tw_time(struct tw_times times, uint32_t point)
 {
-	return times.slot ? tw_ns_sum(times.at[times.slot[point] * times.stride],
-				      times.after[point]) :
-			    times.at[point * times.stride];
+	return times.slot ?
+		       tw_ns_sum(times.at[times.slot[point] * times.stride], times.after[point]) :
+		       times.at[point * times.stride];
 }
 
 /* The last point that a point waited for, or it, whose inferred cause binds; TW_NO_POINT: none. */
@@ -156,15 +155,10 @@ struct tw_path_window {
 	uint32_t last;
 };
 
-void tw_find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
+struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times);
+/* The same of the first scenarios of a replay. */
+void tw_find_windows(const struct tw_replay *replay, unsigned count,
 		     struct tw_path_window *windows);
-static inline struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
-{
-	struct tw_path_window window;
-
-	tw_find_windows(path, &times, 1, &window);
-	return window;
-}
 
 /* How long it is; 0 without any. */
 static inline int64_t tw_window_length(const struct tw_path_window *w)

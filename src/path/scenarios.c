@@ -209,7 +209,7 @@ static int add_faster(struct tw_scenarios *s, const struct tw_path_op_sums *sums
 		if (add(s, &(struct tw_what_if){ .set = set_faster,
 						 .context = s,
 						 .number = sums[i].op,
-						 .quick = true}))
+						 .quick = true }))
 			return TRAWL_ENOMEM;
 	return 0;
 }
@@ -386,17 +386,14 @@ static void measure(struct tw_what_if *list, const struct tw_scenario *s,
 		    const struct tw_replay *replay, unsigned count)
 {
 	struct tw_path_window windows[TW_LANES];
-	struct tw_times times[TW_LANES];
 	unsigned k;
 
-	for (k = 0; k < count; k++)
-		times[k] = tw_replayed(replay, k);
-	tw_find_windows(replay->path, times, count, windows);
+	tw_find_windows(replay, count, windows);
 	for (k = 0; k < count; k++) {
 		list[k].after_ns = tw_window_length(&windows[k]);
 		if (list[k].quick)
 			continue;
-		list[k].step_after_ns = tw_step_ns(replay->path, times[k]);
+		list[k].step_after_ns = tw_step_ns(replay->path, tw_replayed(replay, k));
 		list[k].inferred_ns = tw_critical_inferred_ns(replay, k, &s[k], &windows[k]);
 	}
 }
@@ -423,8 +420,8 @@ static void run_batch(void *context, size_t batch)
 		tw_scenario_release(&s[k]);
 }
 
-int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path, unsigned threads,
-		   const struct trawl_allocator *a)
+int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path,
+		   unsigned threads, const struct trawl_allocator *a)
 {
 	size_t batches = (count + TW_LANES - 1) / TW_LANES, bytes = sizeof(struct run) + batches, i;
 	struct run *run = tw_alloc_array(a, bytes, 1);
@@ -432,8 +429,8 @@ int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *
 
 	for (i = 0; i < count; i++) {
 		list[i].before_ns = i ? list[0].before_ns : tw_window_ns(path, tw_recorded(path));
-		list[i].step_before_ns =
-			i ? list[0].step_before_ns : tw_step_ns(path, tw_recorded(path));
+		list[i].step_before_ns = i ? list[0].step_before_ns :
+					     tw_step_ns(path, tw_recorded(path));
 	}
 	if (run) {
 		*run = (struct run){ list, count, path, a };

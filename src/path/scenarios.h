@@ -18,12 +18,12 @@ struct tw_what_if {
 	/* What comes of it. */
 	int64_t before_ns, after_ns;
 	double step_before_ns, step_after_ns; /* NaN: there are not two steps */
-	int64_t inferred_ns; /* of the critical path then */
+	int64_t inferred_ns;		      /* of the critical path then */
 };
 
 /* Several threads take from the allocator.  0 or TRAWL_ENOMEM. */
-int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path, unsigned threads,
-		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+int tw_what_if_run(struct tw_what_if *list, size_t count, const struct tw_path *path,
+		   unsigned threads, const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* Of an operator's GPU work in the window. */
 struct tw_path_op_sums {

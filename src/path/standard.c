@@ -2,7 +2,7 @@
 
 #define FREE(code) (1 << TW_CAUSE_##code)
 #define FREE_ALL ((1 << TW_CAUSES) - 1)
-#define FREE_OF_HOST                                                                      \
+#define FREE_OF_HOST \
 	(FREE(HOST) | FREE(HANDOVER) | FREE(BATCH) | FREE(LAUNCH) | FREE(QUEUE) | FREE(SYNC))
 
 static const struct {

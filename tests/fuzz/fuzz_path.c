@@ -56,8 +56,7 @@ static void check_critical(const struct tw_path *path)
 	check(slack && !tw_critical_find(&critical, path, allocator_of()));
 	for (i = 0; i < critical.segments.count; i++)
 		sum += critical.segments.at[i].duration_ns;
-	check(critical.window.last == TW_NO_POINT ||
-	      sum == tw_window_ns(path, tw_recorded(path)));
+	check(critical.window.last == TW_NO_POINT || sum == tw_window_ns(path, tw_recorded(path)));
 	tw_slack_find(path, slack);
 	tw_critical_release(&critical, allocator_of());
 	tw_free(allocator_of(), slack, bytes);

@@ -78,7 +78,8 @@ static void print_causes(const struct tw_path *path)
 static int print(const struct tw_path *path)
 {
 	struct tw_replay replays[TW_LONE_FREE + 1];
-	int64_t *slack = tw_alloc_array(path->allocator, (size_t)path->point_count + 1, sizeof(*slack));
+	int64_t *slack =
+		tw_alloc_array(path->allocator, (size_t)path->point_count + 1, sizeof(*slack));
 	int status = slack ? replay_all(path, replays) : -1, i;
 	uint32_t p;
 
