@@ -426,6 +426,9 @@ const char *tw_collective_of_operation(const char *name, size_t len)
 
 unsigned tw_host_kinds_of(const char *name, size_t len)
 {
+	enum {
+		WAITS = TW_HOST_WAITS_FOR_DEVICE | TW_HOST_WAITS_FOR_STREAM | TW_HOST_BLOCKING_COPY
+	};
 	unsigned kinds = 0;
 	size_t i;
 
@@ -433,7 +436,7 @@ unsigned tw_host_kinds_of(const char *name, size_t len)
 		if (!(kinds & tw_host_name_kinds[i].kind) &&
 		    tw_name_matches(tw_host_name_kinds[i].pattern, name, len))
 			kinds |= tw_host_name_kinds[i].kind;
-	return kinds;
+	return kinds & WAITS ? kinds | TW_HOST_SYNCHRONISING : kinds;
 }
 
 bool tw_is_launch_name(const char *name, size_t len)
