@@ -436,6 +436,9 @@ bool tw_is_inner_frame(const char *name, size_t len)
 
 unsigned tw_host_kinds_of(const char *name, size_t len)
 {
+	enum {
+		WAITS = TW_HOST_WAITS_FOR_DEVICE | TW_HOST_WAITS_FOR_STREAM | TW_HOST_BLOCKING_COPY
+	};
 	unsigned kinds = 0;
 	size_t i;
 
@@ -445,7 +448,7 @@ unsigned tw_host_kinds_of(const char *name, size_t len)
 			kinds |= tw_host_name_kinds[i].kind;
 	if (kinds & TW_HOST_PYTHON_CODE && tw_is_inner_frame(name, len))
 		kinds |= TW_HOST_PYTHON_INTERNAL;
-	return kinds;
+	return kinds & WAITS ? kinds | TW_HOST_SYNCHRONISING : kinds;
 }
 
 bool tw_is_step_name(const char *name, size_t len)

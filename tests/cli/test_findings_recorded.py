@@ -180,6 +180,17 @@ class Stalls(Findings):
                 r.busy(3 * MS)
         self.assertNone(self.find(r), "host_pause")
 
+    def test_steps_of_which_events_are_missing_are_not_compared(self):
+        """Each step waits shortly, then long; one of them is recorded without the first."""
+        r = Rank()
+        for number in range(STEPS):
+            with r.step(number):
+                for busy in (50 * US, 3 * MS)[number == 2:]:
+                    r.run("aten::mm", 10 * US)
+                    r.busy(busy)
+                    r.run("aten::relu", 10 * US)
+        self.assertNone(self.find(r), "host_pause")
+
     def test_shares_of_one_thing(self):
         """A pause is of the window, and so is all that it gains together with the rest."""
         found = self.stall(5 * MS, steps=STEPS)
@@ -279,6 +290,12 @@ class Unknown(Findings):
         # Of no shapes 1500 us a step, of known efficiency the rest; a gap of 1 us before each.
         self.assertIn("efficiency_unknown", self.mixed(1495 * US))
         self.assertNone(self.mixed(1505 * US), "efficiency_unknown")
+
+    def test_without_gpu_work(self):
+        r = Rank()
+        with r.op("aten::mm", PRODUCT):
+            pass
+        self.assertIn("No GPU work is recorded", self.find(r)["nothing_found"]["title"])
 
     def test_operators_that_are_not_recorded(self):
         r = Rank()

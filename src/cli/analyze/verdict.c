@@ -88,7 +88,9 @@ static void add_limit(struct trawl_table *table, const struct trawl_diagnosis *d
 
 	if (nothing < trawl_table_rows(findings)) {
 		add_unknown(text, findings);
-		tw_table_set_str(table, row, FINDING, text->len ? "unknown" : "no limit");
+		tw_table_set_str(table, row, FINDING,
+				 text->len || !trawl_diagnosis_window_ns(diagnosis) ? "unknown" :
+										      "no limit");
 		tw_str_addf(text, "%s%s: %s", text->len ? ". " : "",
 			    text_of(findings, nothing, TW_COL_FINDING_TITLE),
 			    text_of(findings, nothing, TW_COL_EVIDENCE));

@@ -219,3 +219,9 @@ const struct tw_finding_words tw_words_nothing_found_partly =
 	  "-",
 	  "-",
 	  "-" };
+
+const struct tw_finding_words tw_words_nothing_found_empty =
+	{ "nothing_found", "observation", "No GPU work is recorded: nothing can be said of it",
+	  "Record the GPU: activities with ProfilerActivity.CUDA",
+	  "Record the GPU: activities with ProfilerActivity.CUDA",
+	  "-" };

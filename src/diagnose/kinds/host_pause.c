@@ -17,10 +17,10 @@
 
 #define KIND TW_KIND_host_pause
 
-/* Two points of a thread that follow each other, the n-th of their kind in a step. */
+/* Two points of a thread that follow each other, the n-th of so many of their kind in a step. */
 struct place {
 	uint32_t thread, from, to; /* labels */
-	uint32_t kinds, nth;
+	uint32_t kinds, nth, count;
 };
 
 struct between {
@@ -39,7 +39,7 @@ struct pause {
 
 struct pauses {
 	struct tw_look *look;
-	struct tw_groups counts, places;
+	struct tw_groups counts, seen, places; /* the first two by place and step */
 	TW_LIST(struct between) list;
 	TW_LIST(struct pause) found;
 	struct tw_ranges explained;
@@ -65,6 +65,35 @@ static bool is_explained(const struct tw_look *look, const struct tw_path_point 
 	       p->kind == TW_POINT_LOADER + 1 || p->flags & TW_POINT_FETCH;
 }
 
+/* The pair of points that ends at p, in a step. */
+struct pair {
+	struct place place; /* without number */
+	int32_t step;
+};
+
+static struct pair pair_of(const struct pauses *s, uint32_t t, uint32_t p)
+{
+	const struct tw_path_point *a = &s->look->part->points[p - 1], *b = a + 1;
+
+	return (struct pair){ { t, a->label, b->label, (uint32_t)(a->kind << 8 | b->kind), 0, 0 },
+			      (int32_t)tw_step_index(s->look, b->time_ns) };
+}
+
+static void count_thread(struct pauses *s, uint32_t t)
+{
+	const struct tw_path_thread *thread = &s->look->part->rank.threads[t];
+	uint32_t p, *count;
+
+	for (p = thread->first + 1; p < thread->first + thread->count; p++) {
+		struct pair key = pair_of(s, t, p);
+
+		count = key.step < 0 ? NULL : tw_groups_at(&s->counts, &key);
+		if (count)
+			++*count;
+	}
+}
+
+/* Steps in which there are more or fewer are not compared: which is which is not known. */
 static void list_thread(struct pauses *s, uint32_t t)
 {
 	const struct tw_path_part *part = s->look->part;
@@ -72,21 +101,21 @@ static void list_thread(struct pauses *s, uint32_t t)
 	uint32_t p;
 
 	for (p = thread->first + 1; p < thread->first + thread->count; p++) {
-		const struct tw_path_point *a = &part->points[p - 1], *b = a + 1;
-		int32_t step = (int32_t)tw_step_index(s->look, b->time_ns);
-		struct {
-			struct place place;
-			int32_t step;
-		} key = { { t, a->label, b->label, (uint32_t)(a->kind << 8 | b->kind), 0 }, step };
-		struct between between = { .point = p, .step = step, .ns = bound_delay(part, p) };
-		uint32_t *count;
+		struct pair key = pair_of(s, t, p);
+		struct between between = { .point = p,
+					   .step = key.step,
+					   .ns = bound_delay(part, p) };
+		const uint32_t *count;
+		uint32_t *seen;
 
-		if (step < 0)
+		if (key.step < 0)
 			continue;
 		count = tw_groups_at(&s->counts, &key);
-		if (!count)
+		seen = tw_groups_at(&s->seen, &key);
+		if (!count || !seen)
 			return;
-		key.place.nth = (*count)++;
+		key.place.nth = (*seen)++;
+		key.place.count = *count;
 		between.group = tw_groups_add(&s->places, &key.place);
 		if (between.ns >= 0)
 			s->look->failed |= !TW_LIST_ADD(&s->list, &between, s->look->scratch);
@@ -331,12 +360,14 @@ static void look_at_pauses(struct tw_look *look)
 
 	if (look->part->rank.step_count < 2 || !is_anything_long(look))
 		return;
-	tw_groups_init_values(&s.counts, sizeof(struct place) + sizeof(int32_t), sizeof(uint32_t),
-			      look->scratch);
+	tw_groups_init_values(&s.counts, sizeof(struct pair), sizeof(uint32_t), look->scratch);
+	tw_groups_init_values(&s.seen, sizeof(struct pair), sizeof(uint32_t), look->scratch);
 	tw_groups_init(&s.places, sizeof(struct place), look->scratch);
 	for (t = 0; t < look->part->rank.thread_count && !look->failed; t++)
+		count_thread(&s, t);
+	for (t = 0; t < look->part->rank.thread_count && !look->failed; t++)
 		list_thread(&s, t);
-	look->failed |= s.counts.failed || s.places.failed;
+	look->failed |= s.counts.failed || s.seen.failed || s.places.failed;
 	if (!look->failed && s.list.count) {
 		qsort(s.list.at, s.list.count, sizeof(*s.list.at), by_group);
 		compare_steps(&s);
@@ -344,6 +375,7 @@ static void look_at_pauses(struct tw_look *look)
 	if (!look->failed && s.found.count)
 		judge(&s);
 	tw_groups_release(&s.counts);
+	tw_groups_release(&s.seen);
 	tw_groups_release(&s.places);
 }
 

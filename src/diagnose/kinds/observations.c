@@ -408,7 +408,12 @@ static bool nothing_gains(struct tw_diagnosis *d, struct tw_finding *f)
 	for (i = 0; i < d->findings.count; i++)
 		if (d->findings.at[i].gain_percent > TW_LIMIT_FINDING_TOLD_PERCENT)
 			return false;
-	if (is_told(d, TW_KIND_graph_hides_operations) || is_told(d, TW_KIND_efficiency_unknown))
+	for (i = 0; i < d->rank_count && !d->path->ranks[i].gpu_count; i++)
+		;
+	if (i == d->rank_count)
+		f->words = &tw_words_nothing_found_empty;
+	else if (is_told(d, TW_KIND_graph_hides_operations) ||
+		 is_told(d, TW_KIND_efficiency_unknown))
 		f->words = &tw_words_nothing_found_partly;
 	tw_evidence(f, "no remedy that was looked for gains more than %d %% of a step",
 		    TW_LIMIT_FINDING_TOLD_PERCENT);
