@@ -75,7 +75,7 @@ _trawl() {
 	esac
 	case $command in
 	help) choices="report analyze prepare category check model platforms collectives path merge nsys sweep compare replay help --options" ;;
-	"nsys") choices="setup windows streams overlap ranges rules" ;;
+	"nsys") choices="setup windows streams overlap ranges findings rules" ;;
 	esac
 	case $command in
 	"report") options="--linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --top-ops --plots --stacks --no-python --each --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;

@@ -195,7 +195,7 @@ complete -c trawl -n '__trawl_is merge' -s q -l quiet -d 'print only errors on s
 complete -c trawl -n '__trawl_is merge' -s v -l verbose -d 'print timings on stderr'
 complete -c trawl -n '__trawl_is merge' -l format -x -a 'table csv json markdown schema' -d 'output format: table, csv, json or markdown'
 complete -c trawl -n '__trawl_is merge' -l strict -d 'fail on any defect or repair of the input'
-complete -c trawl -n '__trawl_at nsys' -f -a 'setup windows streams overlap ranges rules'
+complete -c trawl -n '__trawl_at nsys' -f -a 'setup windows streams overlap ranges findings rules'
 complete -c trawl -n '__trawl_is nsys' -l rank -x -d 'analyze one rank'
 complete -c trawl -n '__trawl_is nsys' -l rules -r -F -d 'rules for range names: a preset or a file (default: matching preset)'
 complete -c trawl -n '__trawl_is nsys' -l by -x -d 'group rows over ranks: by stage, purpose, rank, pp, dp, cp, ep or tp; in \'ranges\', GPU work of --step and --range: launch or time'

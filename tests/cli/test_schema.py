@@ -421,7 +421,8 @@ class Schema(Case):
                  for by in ("rank", "pp", "dp", "cp", "ep", "tp", own)]
         self.assertTrue(all(json.loads(doc)["tables"][0]["rows"] for doc in docs))
         self.assertEqual(self.validate("report", self.printed(path)), "")
-        self.assertEqual(self.validate("nsys", *docs, self.print_tables("nsys", "rules")), "")
+        self.assertEqual(self.validate("nsys", *docs, self.print_tables("nsys", "rules"),
+                                       self.print_tables("nsys", "findings", path)), "")
         other = json.loads(docs[-1])
         other["tables"][0]["rows"][0][3] = "50%"
         self.assertNotEqual(self.validate("nsys", other), "")

@@ -1,4 +1,5 @@
 /* trawl nsys: queries on an export of Nsight Systems. */
+#include "cli/nsys/nsys_findings.h"
 #include "cli/nsys/nsys_ranges.h"
 
 #include "cli/exporting.h"
@@ -70,8 +71,8 @@ static int not_an_export(const char *path)
 {
 	cli_message(!strcmp(path, "-") ?
 			    "%s: cannot read a database from a pipe; pass a file" :
-			    "%s: not an Nsight Systems export (SQLite database); only the query "
-			    "'ranges' reads other traces",
+			    "%s: not an Nsight Systems export (SQLite database); only the queries "
+			    "'ranges' and 'findings' read other traces",
 		    path);
 	return CLI_FAILED;
 }
@@ -143,7 +144,8 @@ static int ask_file(const struct nsys_command *n, const struct nsys_query *query
 		return status;
 	if (o->range || o->device || n->reporting.steps[0] >= 0)
 		return cli_usage_error(n->command,
-				       "--range, --step and --device need the query 'ranges'; "
+				       "--range, --step and --device need the query 'ranges' or "
+				       "'findings'; "
 				       "'%s' has --start and --end",
 				       query->name);
 	if (n->options.by && !trawl_nsys_can_group(query->asks, n->options.by))
@@ -168,6 +170,27 @@ static int show_ranges(const struct nsys_command *n, const struct nsys_query *qu
 	if (n->options.by && cli_by.read(&by, n->options.by, &reporting.by, &err))
 		return cli_usage_error(n->command, "%s", err.message);
 	return cli_nsys_ranges(n->command, &reporting, &n->options);
+}
+
+static int show_findings(const struct nsys_command *n, const struct nsys_query *query, int argc,
+			 char **argv)
+{
+	static const struct cli_option by = { .name = "by", .kind = &cli_by };
+	struct cli_reporting reporting = n->reporting;
+	struct trawl_error err;
+	int status = one_file(n, argc);
+
+	(void)query;
+	if (status >= 0)
+		return status;
+	if (n->options.compat || n->options.rank >= 0)
+		return cli_usage_error(n->command,
+				       "%s: query 'findings' is of all ranks, without --compat",
+				       n->options.compat ? "--compat" : "--rank");
+	reporting.path = argv[0];
+	if (n->options.by && cli_by.read(&by, n->options.by, &reporting.by, &err))
+		return cli_usage_error(n->command, "%s", err.message);
+	return cli_nsys_findings(n->command, &reporting);
 }
 
 /* ---- rules */
@@ -240,6 +263,7 @@ static const struct nsys_query queries[] = {
 	{ "streams", ask_file, TRAWL_NSYS_STREAMS },
 	{ "overlap", ask_file, TRAWL_NSYS_OVERLAP },
 	{ "ranges", show_ranges, 0 },
+	{ "findings", show_findings, 0 },
 	{ "rules", show_rules, 0 },
 };
 
@@ -342,6 +366,7 @@ const struct cli_command cli_command_nsys = {
 	"  streams   work of each stream in it, and the purpose of its communication\n"
 	"  overlap   overlap of each stage's communication with compute\n"
 	"  ranges    GPU time of each NVTX range, or annotation of a PyTorch trace\n"
+	"  findings  what limits the run, and what each remedy would gain, as analyze has it\n"
 	"  rules     presets of rules for the ranges of trainers; with a NAME, that preset\n"
 	"FILE is the SQLite export of a report, or the report (.nsys-rep) where nsys is on the\n"
 	"PATH. Prints a table and writes no file.\n"
