@@ -83,12 +83,6 @@ GROUPS = {
                r"|nvtx_ranges|pairs|lateness|analyses|communication|nsys_reader|unified|replay"
                r"|op_sheets|no_memory)$|cli/test_(cases_kineto|odd_inputs|summary|prepare|nsys_fixtures)$"
                r"|property/test_(oracle|truth|unified|idle_causes)$|reference/test_reference$"),
-    "path": (["src/path"],
-             r"unit/test_(public_path|diagnosis|no_memory)$|cli/test_(path|findings.*|mpi)$"
-             r"|property/test_path(_pairs)?$|reference/test_(path|findings)$"),
-    "diagnose": (["src/diagnose"],
-                 r"unit/test_(diagnosis|findings|no_memory)$"
-                 r"|cli/test_(findings.*|analyze|collectives|questions|mpi)$|reference/test_findings$"),
 }
 # Seconds that a test in Python computes: larger ones show little more.
 LONGEST = 5.0

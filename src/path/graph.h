@@ -179,9 +179,9 @@ static inline int64_t tw_ns_sum(int64_t a, int64_t b)
 {
 	int64_t sum;
 
-	return __builtin_expect(__builtin_add_overflow(a, b, &sum), 0) ?
-		       (b < 0 ? -INT64_MAX : INT64_MAX) :
-		       sum;
+	if (!__builtin_add_overflow(a, b, &sum))
+		return sum;
+	return b < 0 ? -INT64_MAX : INT64_MAX;
 }
 
 static inline int64_t tw_ns_between(int64_t from, int64_t to)
