@@ -183,8 +183,8 @@ int tw_spans_of_steps(struct tw_spans *s, const struct trawl_trace *trace,
 	struct tw_quality ignored = { 0 }; /* repeats are counted where work is selected by them */
 	uint64_t count, i;
 	uint32_t *list, *sorted;
-	int status = tw_annotations(trace, TRAWL_CLASS_ANNOTATION, is_step, NULL, &ignored, &list,
-				    &count);
+	int status =
+		tw_annotations(trace, tw_step_class(trace), is_step, NULL, &ignored, &list, &count);
 
 	*s = (struct tw_spans){ 0 };
 	if (!status)

@@ -53,6 +53,16 @@ bool tw_is_range(const struct trawl_trace *trace, uint64_t i, enum trawl_class c
 	return trace->events.phase[i] == 'X' && tw_class(trace, i) == class;
 }
 
+enum trawl_class tw_step_class(const struct trawl_trace *trace)
+{
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count; i++)
+		if (tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION) && tw_step_of(trace, i) >= 0)
+			return TRAWL_CLASS_ANNOTATION;
+	return TRAWL_CLASS_CPU_OP;
+}
+
 /* Whether the name of a range is one with wildcards: an annotation of exactly this name wins. */
 static bool is_pattern(const struct trawl_trace *trace, const char *range)
 {
@@ -134,6 +144,8 @@ int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_op
 				     o->range && tw_has_wildcards(o->range) &&
 					     is_pattern(trace, o->range) };
 
+	if (class == TRAWL_CLASS_ANNOTATION && !o->range)
+		class = tw_step_class(trace);
 	return tw_annotations(trace, class, is_asked_for, &asked, quality, list, count);
 }
 
@@ -233,11 +245,12 @@ static int windows_of_steps(struct tw_view *view, const struct trawl_trace *trac
 /* Whether the first and the last of the steps asked for are in the trace. */
 static bool has_steps(const struct trawl_trace *trace, const struct tw_view_options *o)
 {
+	enum trawl_class class = tw_step_class(trace);
 	bool first = false, last = false;
 	uint64_t i;
 
 	for (i = 0; i < trace->events.count; i++) {
-		if (!tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION) &&
+		if (!tw_is_range(trace, i, class) &&
 		    !tw_is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION))
 			continue;
 		first |= tw_step_of(trace, i) == o->step_first;

@@ -36,10 +36,9 @@ static void add_total(struct tw_str *out, uint64_t count)
 		tw_str_addf(out, " (%llu in total)", (unsigned long long)count);
 }
 
-static bool is_annotation(const struct trawl_trace *trace, uint64_t i)
+static bool is_annotation(const struct trawl_trace *trace, uint64_t i, enum trawl_class class)
 {
-	return tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION) ||
-	       tw_is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION);
+	return tw_is_range(trace, i, class) || tw_is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION);
 }
 
 /* Adds "1-3, 7": sorted numbers, those that follow each other joined.  Returns their number. */
@@ -79,14 +78,15 @@ static uint64_t step_key(const void *trace, uint32_t event)
 /* Lists the steps; returns their number. */
 static uint64_t list_steps(const struct trawl_trace *trace, struct tw_str *out)
 {
+	enum trawl_class class = tw_step_class(trace);
 	uint64_t i, n = 0, k = 0, distinct = 0;
 	uint32_t *list;
 
 	for (i = 0; i < trace->events.count; i++)
-		n += is_annotation(trace, i) && tw_step_of(trace, i) >= 0;
+		n += is_annotation(trace, i, class) && tw_step_of(trace, i) >= 0;
 	list = tw_alloc(trace->allocator, (n + 1) * sizeof(*list));
 	for (i = 0; list && i < trace->events.count; i++)
-		if (is_annotation(trace, i) && tw_step_of(trace, i) >= 0)
+		if (is_annotation(trace, i, class) && tw_step_of(trace, i) >= 0)
 			list[k++] = (uint32_t)i;
 	if (list && !tw_sort(list, n, step_key, trace, trace->allocator))
 		distinct = add_runs(out, trace, list, n);
@@ -122,7 +122,7 @@ static uint64_t list_annotations(const struct trawl_trace *trace, const char *as
 		uint32_t name = trace->events.name[i];
 		const struct tw_pool_entry *text = &trace->texts.entries[name];
 
-		if (seen[name] || !is_annotation(trace, i))
+		if (seen[name] || !is_annotation(trace, i, TRAWL_CLASS_ANNOTATION))
 			continue;
 		seen[name] = 1;
 		if (count < MAX_COMPARED)

@@ -305,6 +305,36 @@ static void steps_of_two_processes(void **state)
 	trawl_trace_free(trace);
 }
 
+/* Steps of 2021 are operations: what is in them is the host's work. */
+static void steps_that_are_operations(void **state)
+{
+	struct trawl_trace *trace;
+	struct trawl_report_options options;
+	struct trawl_report *report;
+	struct script s;
+
+	(void)state;
+	script_begin(&s);
+	script_slice(&s, "Operator", "ProfilerStep#1", 1, 1, 0, 100000, NULL);
+	script_slice(&s, "Operator", "ProfilerStep#2", 1, 1, 100000, 100000, NULL);
+	script_slice(&s, "Operator", "aten::mm", 1, 1, 5000, 20000, NULL);
+	launch(&s, 10, 1, "a", 30, 20);
+	launch(&s, 110, 2, "b", 140, 30);
+	trace = script_read(&s);
+	report = report_of(trace, NULL);
+	EXPECT(report, "ProfilerStep#1", "busy (ms)", "0.02");
+	EXPECT(report, "ProfilerStep#2", "busy (ms)", "0.03");
+	EXPECT(report, "ProfilerStep#1", "host (ms)", "0.02");
+	trawl_report_free(report);
+	trawl_report_options_init(&options);
+	options.step_first = options.step_last = 2;
+	report = report_of(trace, &options);
+	assert_string_equal(cell_of(report, "gpu_timeline", "type", "busy_time", "time ms"),
+			    "0.03");
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
 /* What other analyses ask: the step and the phase of a GPU event. */
 static void step_and_phase_of_a_gpu_event(void **state)
 {
@@ -664,6 +694,7 @@ int main(void)
 		cmocka_unit_test(work_of_two_steps),
 		cmocka_unit_test(step_of_a_view),
 		cmocka_unit_test(steps_of_two_processes),
+		cmocka_unit_test(steps_that_are_operations),
 		cmocka_unit_test(step_and_phase_of_a_gpu_event),
 		cmocka_unit_test(odd_steps),
 		cmocka_unit_test(what_differs),

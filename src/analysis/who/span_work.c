@@ -219,12 +219,20 @@ static uint64_t track_key(const void *context, uint32_t span)
 	return m->d->trace->events.track[m->spans->items[span].event];
 }
 
+/* A function of Python, or a step that is an operation itself: no work of the host. */
+static bool is_around(const struct tw_derived *d, uint64_t node, bool steps_are_ops)
+{
+	return tw_node_class(d, node) == TRAWL_CLASS_PYTHON ||
+	       (steps_are_ops && tw_step_of(d->trace, d->host.event[node]) >= 0);
+}
+
 /* Operations and calls that no other one holds, which are those that count, in order of thread. */
-static bool is_outer(const struct tw_derived *d, uint64_t node)
+static bool is_outer(const struct tw_derived *d, uint64_t node, bool steps_are_ops)
 {
 	uint32_t parent = d->host.parent[node];
 
-	return parent == TW_NONE || tw_node_class(d, parent) == TRAWL_CLASS_PYTHON;
+	return (parent == TW_NONE || is_around(d, parent, steps_are_ops)) &&
+	       !is_around(d, node, steps_are_ops);
 }
 
 static struct sweep begin_thread(const struct measuring *m, const uint32_t *sorted, uint64_t track)
@@ -242,6 +250,7 @@ static void measure_nodes(struct measuring *m, const uint32_t *sorted, uint8_t *
 	const struct tw_events *events = &m->d->trace->events;
 	const struct tw_host *host = &m->d->host;
 	uint64_t i, count = waits ? host->call_count : host->count;
+	bool steps_are_ops = tw_class(m->d->trace, m->spans->items[0].event) == TRAWL_CLASS_CPU_OP;
 	uint32_t track = UINT32_MAX;
 	struct sweep sweep = { 0 };
 
@@ -250,9 +259,9 @@ static void measure_nodes(struct measuring *m, const uint32_t *sorted, uint8_t *
 		uint32_t e = host->event[node];
 
 		if (waits ? !is_waiting(m->d->trace, waits, events->name[e]) :
-			    !is_outer(m->d, node))
+			    !is_outer(m->d, node, steps_are_ops))
 			continue;
-		if (events->phase[e] != 'X' || tw_class(m->d->trace, e) == TRAWL_CLASS_PYTHON)
+		if (events->phase[e] != 'X')
 			continue;
 		if (events->track[e] != track)
 			sweep = begin_thread(m, sorted, events->track[e]);

@@ -51,13 +51,13 @@ static int take_facts(struct tw_rank *rank, const struct trawl_trace *trace)
 /* The profiler's steps that it shows. */
 static void take_steps(struct tw_rank *rank, const struct trawl_trace *trace)
 {
+	enum trawl_class class = tw_step_class(trace);
 	uint64_t i;
 
 	for (i = 0; i < trace->events.count; i++) {
 		int64_t step;
 
-		if (tw_class(trace, i) != TRAWL_CLASS_ANNOTATION ||
-		    (step = tw_step_of(trace, i)) < 0)
+		if (tw_class(trace, i) != class || (step = tw_step_of(trace, i)) < 0)
 			continue;
 		if (rank->first_step < 0 || step < rank->first_step)
 			rank->first_step = step;
