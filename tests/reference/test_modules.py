@@ -52,7 +52,7 @@ def class_of(path):
 def inner_frames():
     """The patterns of data/frames.tsv as a regular expression."""
     patterns = [line.split("\t")[0] for line in (ROOT / "data/frames.tsv").read_text().splitlines()
-                if not line.startswith("#")]
+                if not line.startswith("#") and line.split("\t")[1] != "passing"]
     return re.compile("|".join("^" + ".*".join(map(re.escape, p.split("*"))) + "$" for p in patterns), re.I)
 
 
