@@ -156,7 +156,7 @@ static void set_stacks(const struct tw_analysis_input *in, struct trawl_table *t
 	static const char missing[] = "Not found";
 	uint64_t count, i, looked;
 	const uint32_t *gpu = tw_gpu_under(in->modelled, node, &count);
-	struct stack *s = tw_alloc_array(in->allocator, MOST_TAILS, sizeof(*s));
+	struct stack *s = tw_alloc(in->allocator, MOST_TAILS * sizeof(*s));
 	unsigned kept = 0, k, entry;
 	struct tw_str text;
 
