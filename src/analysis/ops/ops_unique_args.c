@@ -174,6 +174,6 @@ static int run_ops_unique_args(const struct tw_analysis_input *in, struct trawl_
 const struct tw_analysis tw_analysis_ops_unique_args = {
 	TW_TABLE("ops_unique_args", "GPU time by operator and arguments, without communication",
 		 columns),
-	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS | TW_GROUPS | TW_STACKS,
 	.run = run_ops_unique_args,
 };

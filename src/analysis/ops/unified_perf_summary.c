@@ -10,6 +10,7 @@
 #include "analysis/ops/op_work.h"
 #include "base/alloc.h"
 #include "data/limits.h"
+#include "analysis/who/grouping.h"
 #include "model/roofline.h"
 
 #include <math.h>
@@ -510,8 +511,7 @@ static int make_unified_perf_summary(const struct tw_analysis_input *in,
 	bool exposed = in->options->exposed_time;
 	int status;
 
-	*table = tw_table_new_columns(&self->table, columns, exposed ? COLUMN_COUNT : EXPOSED,
-				      in->tables);
+	*table = tw_grouped_table(in, &self->table, columns, exposed ? COLUMN_COUNT : EXPOSED);
 	if (!*table || collect_rows(&w) || (exposed && find_exposed(&w)))
 		return TRAWL_ENOMEM;
 	status = tw_op_rows_add(&w.rows, *table, set_perf_row, &w);
@@ -525,6 +525,6 @@ const struct tw_analysis tw_analysis_unified_perf_summary = {
 		 "FLOPs, bytes, kernel time and efficiency by operator and arguments; each GPU "
 		 "event counted once, without communication",
 		 columns),
-	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS | TW_GROUPS | TW_STACKS,
 	.make = make_unified_perf_summary,
 };
