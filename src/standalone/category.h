@@ -14,7 +14,9 @@ struct tw_advice {
 	const struct tw_rule *rules[TW_MOST_ADVICE];
 	unsigned count;
 	unsigned patterns; /* the first of them; the others fill what they left open */
-	const char *text[TW_ADVICE_PARTS]; /* NULL: nothing */
+	const char *text[TW_ADVICE_PARTS];	 /* NULL: nothing */
+	TW_FIELD_LIST(const char *) ids;	 /* of the rules */
+	TW_FIELD_LIST(struct tw_named) evidence; /* the facts that they ask or tell */
 };
 
 struct tw_category_row {
@@ -121,11 +123,6 @@ void tw_category_traits(struct tw_category_row *row);
 int tw_category_choose(struct tw_category_data *data) TRAWL_MUST_CHECK;
 /* What rules of a family, and of all, say of facts; without the texts. */
 void tw_category_advise(struct tw_advice *advice, const char *family, const struct tw_facts *facts);
-/* Members "issue" to "evidence": texts, ids of rules, and the facts that they ask or tell. */
-void tw_advice_rules(struct tw_json *json, const struct tw_advice *advice);
-void tw_advice_json(struct tw_json *json, const struct tw_advice *advice,
-		    const struct tw_facts *facts);
-
 /* ---- category_impact.c: 0 or TRAWL_ENOMEM */
 int tw_category_estimate(struct tw_category_data *data) TRAWL_MUST_CHECK;
 

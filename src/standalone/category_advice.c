@@ -119,15 +119,6 @@ static const char *join(const struct tw_advice *advice, enum tw_advice_part part
 	return kept;
 }
 
-static void write_advice(struct tw_advice *advice, const struct tw_facts *facts,
-			 struct tw_arena *arena)
-{
-	int part;
-
-	for (part = 0; part < TW_ADVICE_PARTS; part++)
-		advice->text[part] = join(advice, part, facts, arena);
-}
-
 static bool uses(const struct tw_advice *advice, enum tw_fact fact)
 {
 	unsigned i;
@@ -138,35 +129,29 @@ static bool uses(const struct tw_advice *advice, enum tw_fact fact)
 	return advice->achieved && tw_rule_uses(advice->achieved, fact);
 }
 
-void tw_advice_rules(struct tw_json *json, const struct tw_advice *advice)
+static void write_advice(struct tw_advice *advice, const struct tw_facts *facts,
+			 struct tw_arena *arena)
 {
+	const struct tw_fact_info *known = tw_facts_known;
+	int part, fact;
 	unsigned i;
 
-	tw_json_key(json, "rules");
-	tw_json_array(json, TW_JSON_INLINE);
+	for (part = 0; part < TW_ADVICE_PARTS; part++)
+		advice->text[part] = join(advice, part, facts, arena);
+	advice->ids.at = tw_arena_array(arena, advice->count + 1, sizeof(*advice->ids.at));
+	advice->evidence.at = tw_arena_array(arena, TW_FACT_COUNT, sizeof(*advice->evidence.at));
+	if (arena->failed)
+		return;
 	if (advice->achieved)
-		tw_json_cstr(json, advice->achieved->id);
+		advice->ids.at[advice->ids.count++] = advice->achieved->id;
 	for (i = 0; i < advice->count; i++)
-		tw_json_cstr(json, advice->rules[i]->id);
-	tw_json_end(json);
-}
-
-void tw_advice_json(struct tw_json *json, const struct tw_advice *advice,
-		    const struct tw_facts *facts)
-{
-	unsigned fact;
-
-	tw_field_text(json, "issue", advice->text[TW_ADVICE_ISSUE]);
-	tw_field_text(json, "algorithmic", advice->text[TW_ADVICE_ALGORITHMIC]);
-	tw_field_text(json, "kernel", advice->text[TW_ADVICE_KERNEL]);
-	tw_advice_rules(json, advice);
-	tw_json_key(json, "evidence");
-	tw_json_object(json, TW_JSON_INLINE);
+		advice->ids.at[advice->ids.count++] = advice->rules[i]->id;
 	for (fact = 0; fact < TW_FACT_COUNT; fact++)
 		if (uses(advice, (enum tw_fact)fact))
-			tw_field_real(json, tw_facts_known[fact].name, facts->value[fact],
-				      tw_facts_known[fact].digits);
-	tw_json_end(json);
+			advice->evidence.at[advice->evidence.count++] = (struct tw_named){
+				known[fact].name,
+				tw_as_written(facts->value[fact], known[fact].digits)
+			};
 }
 
 /* ---- bottlenecks */

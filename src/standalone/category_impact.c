@@ -49,7 +49,7 @@ static const struct tw_member group_fields[] = {
 	F(NS, high, "impact_score_high", 2),
 	F(NS, percent_of_total, "percent_of_total", 2, .if_known = true),
 	F(COUNT, count, "member_count"),
-	F(LIST, members, "members", .of = &tw_estimate_fields),
+	F(LIST, members, "members", .of = &tw_estimate_fields, .inlined = true),
 };
 #undef F
 const struct tw_fields tw_estimates_fields = TW_FIELDS(struct tw_estimates, group_fields);

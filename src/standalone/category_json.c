@@ -13,6 +13,12 @@
 #define TIMES                                                             \
 	FACT(count), FACT(time_ms), FACT(mean_us), FACT(exposed_time_ms), \
 		FACT(percent_of_category), FACT(percent_of_compute), FACT(percent_of_total)
+#define ADVICE                                                               \
+	F(PLAIN, advice.text[TW_ADVICE_ISSUE], "issue"),                     \
+		F(PLAIN, advice.text[TW_ADVICE_ALGORITHMIC], "algorithmic"), \
+		F(PLAIN, advice.text[TW_ADVICE_KERNEL], "kernel"),           \
+		F(TEXTS, advice.ids, "rules", .inlined = true),              \
+		F(NAMED, advice.evidence, "evidence", .inlined = true)
 #define KIND                                                                           \
 	F(TEXT, kind, "kind", .if_known = true), F(PLAIN, kernel_kind, "kernel_kind"), \
 		F(BOOL, is_too_short, "too_short"), F(BOOL, is_host_copy, "host_copy")
@@ -73,7 +79,7 @@ static const struct tw_member row_fields[] = {
 	KIND,
 	F(TEXT, group, "group", .if_known = true),
 	F(TEXT, group_key, "group_key", .if_known = true),
-}, place_fields[] = {
+	ADVICE,
 	F(PLAIN, main_kernel, "kernel_name_trunc"),
 	F(PLAIN, library, "library"),
 	F(PLAIN, path, "launcher_path"),
@@ -83,6 +89,7 @@ static const struct tw_member row_fields[] = {
 	F(PLAIN, name, "operation"),
 	F(PLAIN, args, "args"),
 	FACT(time_ms),
+	ADVICE,
 };
 #undef FACT
 #undef F
@@ -90,8 +97,7 @@ static const struct tw_member row_fields[] = {
 #define ROWS(list) TW_FIELDS(struct tw_category_row, list)
 const struct tw_fields tw_row_fields = ROWS(row_fields);
 const struct tw_fields tw_bottleneck_fields = ROWS(bottleneck_fields);
-static const struct tw_fields calls = ROWS(call_fields), place = ROWS(place_fields),
-			      pattern = ROWS(pattern_fields);
+static const struct tw_fields calls = ROWS(call_fields), pattern = ROWS(pattern_fields);
 
 #define F(kind, member, key, ...) TW_FIELD(struct tw_category_data, kind, member, key, __VA_ARGS__)
 static const struct tw_member data_fields[] = {
@@ -388,46 +394,21 @@ static void write_operation(struct tw_json *json, const struct tw_category_data 
 	tw_arena_release(&arena);
 }
 
-static void write_bottlenecks(struct tw_json *json, const struct tw_category_data *data)
-{
-	uint32_t i;
-
-	tw_json_key(json, "bottlenecks");
-	tw_json_array(json, TW_JSON_LINES);
-	for (i = 0; i < data->bottleneck_count; i++) {
-		const struct tw_category_row *row = data->bottlenecks[i];
-
-		tw_json_object(json, TW_JSON_LINES);
-		tw_fields_members(json, &tw_bottleneck_fields, row);
-		tw_advice_json(json, &row->advice, &row->facts);
-		tw_fields_members(json, &place, row);
-		tw_json_end(json);
-	}
-	tw_json_end(json);
-}
-
-static void write_pattern(struct tw_json *json, const struct tw_category_row *row,
-			  const struct tw_advice *advice)
-{
-	tw_json_object(json, TW_JSON_LINES);
-	tw_fields_members(json, &pattern, row);
-	tw_advice_json(json, advice, &row->facts);
-	tw_json_end(json);
-}
-
 /* What rules see in operations that take their time and are no bottlenecks; in the category. */
 static void write_patterns(struct tw_json *json, const struct tw_category_data *data)
 {
-	const struct tw_category_row whole = { .uid = NAN, .facts = data->facts };
+	const struct tw_category_row whole = { .uid = NAN,
+					       .facts = data->facts,
+					       .advice = data->advice };
 	uint32_t i;
 
 	tw_json_key(json, "patterns");
 	tw_json_array(json, TW_JSON_LINES);
 	if (data->advice.patterns)
-		write_pattern(json, &whole, &data->advice);
+		tw_fields_object(json, NULL, &pattern, &whole);
 	for (i = 0; i < data->row_count; i++)
 		if (data->rows[i].advice.patterns && !data->rows[i].is_bottleneck)
-			write_pattern(json, &data->rows[i], &data->rows[i].advice);
+			tw_fields_object(json, NULL, &pattern, &data->rows[i]);
 	tw_json_end(json);
 }
 
@@ -471,7 +452,11 @@ int tw_category_metrics(struct tw_prepared_text *file, const struct tw_category_
 	for (i = 0; i < data->row_count; i++)
 		write_operation(&json, data, &data->rows[i], i + 1);
 	tw_json_end(&json);
-	write_bottlenecks(&json, data);
+	tw_json_key(&json, "bottlenecks");
+	tw_json_array(&json, TW_JSON_LINES);
+	for (i = 0; i < data->bottleneck_count; i++)
+		tw_fields_object(&json, NULL, &tw_bottleneck_fields, data->bottlenecks[i]);
+	tw_json_end(&json);
 	write_patterns(&json, data);
 	tw_fields_object(&json, "left_out", &tw_left_out_fields, &left);
 	write_specific(&json, data);

@@ -248,7 +248,9 @@ static void add_summary(struct tw_str *out, const struct metrics *m,
 	for (i = 0; m->data && i < TW_IDLE_CAUSES; i++) {
 		const struct tw_idle_part *p = &m->data->causes[i];
 
-		if (p->total_ns > (largest ? largest->total_ns : 0))
+		/* As it is told. */
+		if (tw_as_written(p->time_ms, 3) >
+		    (largest ? tw_as_written(largest->time_ms, 3) : 0))
 			largest = p;
 	}
 	tw_findings_heading(out, place, 2, "Summary");
@@ -303,7 +305,7 @@ static void add_causes(struct tw_str *out, const struct metrics *m,
 		tw_str_add_cstr(out, "The causes are not known.\n\n");
 	else if (!(m->system.total_ms > 0))
 		tw_str_add_cstr(out, TW_NO_GPU_WORK ".\n\n");
-	else if (!(m->idle_ms > 0))
+	else if (!(tw_as_written(m->idle_ms, 3) > 0))
 		tw_str_add_cstr(out, "The GPU is never idle.\n\n");
 	for (i = 0; m->data && i < TW_IDLE_CAUSES; i++)
 		add_cause(out, &m->data->causes[i], place);

@@ -131,7 +131,7 @@ struct tw_manifest {
 	size_t *of_row;			 /* category by row of the table */
 };
 
-extern const struct tw_fields tw_manifest_fields;
+extern const struct tw_fields tw_manifest_fields, tw_category_fields;
 
 /* ---- of a report: all of it lies in the arena; `table` is unified_perf_summary, NULL: there is none */
 

@@ -76,6 +76,11 @@ static void write_id(struct tw_json *json, const char *key, size_t row)
 	tw_json_cstr(json, id);
 }
 
+static void write_text(struct tw_json *json, const char *key, const char *text)
+{
+	tw_field_text(json, key, *text ? text : NULL);
+}
+
 static void write_recommendation(struct tw_json *json, const struct trawl_table *table, size_t row)
 {
 	static const char *const texts[][2] = {
@@ -95,7 +100,7 @@ static void write_recommendation(struct tw_json *json, const struct trawl_table 
 	write_id(json, "id", row);
 	tw_field_count(json, "rank", row + 1);
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		tw_field_some_text(json, texts[i][0], text_of(table, row, texts[i][1]));
+		write_text(json, texts[i][0], text_of(table, row, texts[i][1]));
 	tw_field_real(json, "expected_gain_ms", cell_of(table, row, TW_COL_GAIN_MS).real, 3);
 	tw_field_real(json, "expected_gain_percent", cell_of(table, row, TW_COL_GAIN_PERCENT).real,
 		      2);
@@ -185,28 +190,24 @@ static const char *sign_of(const char *priority)
 	return i < PRIORITIES ? marks[i].sign : "";
 }
 
-/* The first bottleneck of the operation that the finding names first; `count`: none. */
-static size_t place_of(const struct tw_report_material *m, const char *operation, size_t count)
+/* Where the first bottleneck of the operation that the finding names first is told. */
+static const char *place_of(const struct tw_report_material *m, const char *operation)
 {
-	const struct tw_json_value *b = tw_json_get(m->data, "bottlenecks")->first;
 	size_t i, len = strcspn(operation, " ");
 
-	for (i = 0; b && i < count; b = b->next, i++) {
-		const char *name = tw_report_text(b, "operation");
+	for (i = 0; len && i < m->bottlenecks.count; i++) {
+		const char *name = m->bottlenecks.at[i].row->name;
 
-		if (len && strlen(name) == len && !strncmp(name, operation, len))
-			return i;
+		if (strlen(name) == len && !strncmp(name, operation, len))
+			return m->bottlenecks.at[i].anchor;
 	}
-	return count;
+	return "detailed-analysis";
 }
 
-static void add_recommendation(const struct tw_report_material *m, size_t row,
-			       const char *const *anchors, struct tw_str *out)
+static void add_recommendation(const struct tw_report_material *m, size_t row, struct tw_str *out)
 {
 	const struct trawl_table *table = m->findings;
 	const char *priority = text_of(table, row, TW_COL_FINDING_PRIORITY);
-	size_t count = tw_json_get(m->data, "bottlenecks")->count;
-	size_t place = place_of(m, text_of(table, row, TW_COL_FINDING_OPERATION), count);
 
 	tw_str_addf(out, "### %s %s Priority: P%zu: ", sign_of(priority), priority, row + 1);
 	tw_md_text(out, text_of(table, row, TW_COL_FINDING_TITLE));
@@ -216,11 +217,10 @@ static void add_recommendation(const struct tw_report_material *m, size_t row,
 	add_line(out, "Action", text_of(table, row, TW_COL_REMEDY), "see the details");
 	add_impact(table, row, out);
 	tw_str_addf(out, "→ *See [Detailed Analysis](#%s) for details*\n" RULE,
-		    place < count ? anchors[place] : "detailed-analysis");
+		    place_of(m, text_of(table, row, TW_COL_FINDING_OPERATION)));
 }
 
-void tw_report_recommendations(const struct tw_report_material *m, const char *const *anchors,
-			       struct tw_str *out)
+void tw_report_recommendations(const struct tw_report_material *m, struct tw_str *out)
 {
 	size_t rows = m->findings ? trawl_table_rows(m->findings) : 0;
 	size_t count = count_gains(m->findings), i;
@@ -230,11 +230,11 @@ void tw_report_recommendations(const struct tw_report_material *m, const char *c
 		     "**Note:** The largest gain comes first. Gains are of a steady step (without "
 		     "steps of the window), end to end, by replay of what waited for what, each of "
 		     "its remedy alone.");
-	if (*tw_report_text(m->manifest, "view"))
+	if (*m->manifest->view)
 		tw_str_add_cstr(out, " They are of the whole trace, not of the part alone.");
 	tw_str_add_cstr(out, "\n\n");
 	for (i = 0; i < count; i++)
-		add_recommendation(m, i, anchors, out);
+		add_recommendation(m, i, out);
 	for (i = count; i < rows; i++) {
 		tw_str_add_cstr(out, "- **");
 		tw_md_text(out, text_of(m->findings, i, TW_COL_FINDING_TITLE));
@@ -242,7 +242,7 @@ void tw_report_recommendations(const struct tw_report_material *m, const char *c
 		tw_md_text(out, text_of(m->findings, i, TW_COL_EVIDENCE));
 		tw_str_add_char(out, '\n');
 	}
-	if (!(tw_report_number(tw_json_get(m->data, "summary"), "total_time_ms") > 0))
+	if (!(m->summary.ms[TW_USE_TOTAL] > 0))
 		tw_str_add_cstr(out, "Nothing to recommend: the trace has no GPU work.\n");
 	else if (!rows)
 		tw_str_add_cstr(out, "Nothing to recommend: no remedy that was looked for gains "

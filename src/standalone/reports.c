@@ -1,14 +1,11 @@
-/* Step 9: what the other steps left in the directory, into priorities and two reports. */
+/* Step 9: what the other steps found, into priorities and two reports. */
 #include "standalone/reports.h"
 
 #include "base/alloc.h"
 #include "data/tables.h"
 #include "render/pages/html_page.h"
-#include "standalone/markdown.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,105 +13,38 @@
 #define ROUGH "standalone_analysis_rough"
 #define PACKAGES "replay_packages"
 
-/* ---- reading what there is */
-
-static const char *keep(struct tw_prepared *prepared, const char *text)
+static int list_categories(struct tw_report_material *m, const struct tw_category_result *results,
+			   struct trawl_error *err)
 {
-	return tw_arena_copy(&prepared->arena, text, strlen(text));
-}
+	size_t count = m->manifest->categories.count, i;
 
-/* Why a file cannot be used, without the directory's path. */
-static const char *why_not(struct tw_prepared *prepared, const char *folder, const char *name,
-			   const struct trawl_error *err)
-{
-	const char *at = strstr(err->message, name);
-	struct tw_str text;
-	const char *kept;
-
-	tw_str_init(&text, prepared->allocator);
-	if (!tw_prepared_has(prepared, folder, name))
-		tw_str_addf(&text, "not analyzed: there is no %s/%s", folder, name);
-	else
-		tw_str_addf(&text, "%s/%s cannot be used: %s", folder, name,
-			    at ? at : trawl_status_name(err->status));
-	kept = text.failed ? NULL : keep(prepared, text.ptr);
-	tw_str_release(&text);
-	return kept;
-}
-
-static int read_metrics(struct tw_report_material *m, struct tw_report_category *c,
-			struct trawl_error *err)
-{
-	struct tw_prepared *prepared = m->prepared;
-	struct tw_report_operations operations = m->operations;
-	const struct tw_json_sieve sieve = { "operations", tw_report_keep, &operations };
-	const char *name = tw_prepared_name(prepared, c->name, "_metrics.json");
-	const struct tw_json_value *metrics;
-	const char *status;
-
-	if (!name)
+	m->categories.at =
+		tw_arena_array(&m->prepared->arena, count + 1, sizeof(*m->categories.at));
+	if (!m->categories.at)
 		return tw_no_memory(err);
-	operations.count = operations.without_model = 0;
-	metrics = tw_prepared_json_some(prepared, TW_CATEGORY_DATA, name, &sieve, err);
-	if (!metrics) {
-		if (err->status == TRAWL_ENOMEM)
-			return err->status;
-		c->excluded = why_not(prepared, TW_CATEGORY_DATA, name, err);
-		return c->excluded ? 0 : tw_no_memory(err);
-	}
-	status = tw_report_text(metrics, "status");
-	if (!strcmp(status, "OK") || !strcmp(status, "SUCCESS")) {
-		c->metrics = metrics;
-		c->operations = m->operations = operations;
-		if (!tw_report_sort(c, &prepared->arena))
-			return tw_no_memory(err);
-	} else if (!strcmp(status, "NO_DATA")) {
-		c->excluded = "there is no data of it";
-	} else {
-		c->excluded = tw_report_text(metrics, "error");
-		if (!*c->excluded)
-			c->excluded = "its analysis failed";
+	for (i = 0; i < count; i++) {
+		const struct tw_category_result *result = &results[i];
+		bool done = result->status == TW_CATEGORY_DONE;
+
+		m->categories.at[m->categories.count++] = (struct tw_report_category){
+			.entry = &m->manifest->categories.at[i],
+			.result = result,
+			.data = done ? result->data : NULL,
+			.excluded = done ? NULL :
+				    result->status == TW_CATEGORY_NO_DATA ?
+					   "there is no data of it" :
+				    *result->message ? result->message :
+						       "its analysis failed",
+		};
 	}
 	return 0;
 }
 
-static int read_findings(struct tw_prepared *prepared, struct tw_report_category *c,
-			 struct trawl_error *err)
-{
-	const char *folder = c->is_system ? TW_SYSTEM_FINDINGS : TW_CATEGORY_FINDINGS;
-	const char *name = tw_prepared_name(prepared, c->name, "_findings.md");
-
-	if (name)
-		c->findings = tw_prepared_text(prepared, folder, name, err);
-	return !name || (!c->findings && err->status == TRAWL_ENOMEM) ? tw_no_memory(err) : 0;
-}
-
-static int read_categories(struct tw_report_material *m, struct trawl_error *err)
-{
-	int status = 0;
-	size_t i;
-
-	for (i = 0; i < m->category_count && !status; i++) {
-		struct tw_report_category *c = &m->categories[i];
-
-		status = read_metrics(m, c, err);
-		if (!status && c->metrics)
-			status = read_findings(m->prepared, c, err);
-	}
-	return status;
-}
+/* ---- packages */
 
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool is_package(const char *name)
-{
-	static const char ending[] = "_replay_package.zip";
-	size_t len = strlen(name), rest = sizeof(ending) - 1;
-
-	return len > rest && name[0] != '.' && !strcmp(name + len - rest, ending);
 }
 
 /* Adds a name; the list grows to a multiple of 16. */
@@ -132,7 +62,7 @@ static bool add_package(struct tw_report_material *m, const char *name)
 			memcpy(more, m->packages, size);
 		m->packages = more;
 	}
-	m->packages[m->package_count] = keep(m->prepared, name);
+	m->packages[m->package_count] = tw_arena_copy(arena, name, strlen(name));
 	return m->packages[m->package_count++] != NULL;
 }
 
@@ -140,16 +70,15 @@ static int list_packages(struct tw_report_material *m, struct trawl_error *err)
 {
 	const struct dirent *entry;
 	struct tw_str path;
-	bool fine = true;
-	DIR *dir = NULL;
+	bool fine;
+	DIR *dir;
 
 	tw_str_init(&path, m->prepared->allocator);
 	tw_prepared_path(m->prepared, "", PACKAGES, &path);
-	if (!path.failed)
-		dir = opendir(path.ptr);
 	fine = !path.failed;
+	dir = fine ? opendir(path.ptr) : NULL;
 	while (dir && fine && (entry = readdir(dir)))
-		if (is_package(entry->d_name))
+		if (entry->d_name[0] != '.' && tw_ends_with(entry->d_name, "_replay_package.zip"))
 			fine = add_package(m, entry->d_name);
 	if (dir)
 		closedir(dir);
@@ -159,74 +88,54 @@ static int list_packages(struct tw_report_material *m, struct trawl_error *err)
 	return fine ? 0 : tw_no_memory(err);
 }
 
-static int read_material(struct tw_report_material *m, struct trawl_error *err)
-{
-	int status = tw_report_read_manifest(m, err);
-
-	if (!status)
-		status = read_categories(m, err);
-	return status ? status : list_packages(m, err);
-}
-
 /* ---- writing */
 
-static int write_priorities(struct tw_report_material *m, struct trawl_error *err)
+void tw_report_title(const struct tw_report_material *m, struct tw_str *out)
+{
+	tw_str_add_cstr(out, "# ");
+	tw_md_text(out, m->model);
+	tw_str_add_cstr(out, " - ");
+	tw_md_text(out, m->platform ? m->platform : "Unknown Platform");
+	tw_str_add_cstr(out, " Standalone Analysis");
+}
+
+static int write_text(const struct tw_report_material *m, const char *name,
+		      void (*write)(const struct tw_report_material *m, struct tw_str *out),
+		      struct trawl_error *err)
 {
 	struct tw_str text;
 	int status;
 
 	tw_str_init(&text, m->prepared->allocator);
-	tw_priorities_write(m, &text);
-	status = tw_prepared_write(m->prepared, "", TW_PRIORITY_DATA, &text, err);
-	if (!status) {
-		m->data = tw_json_parse(&m->prepared->arena, text.ptr, text.len, TW_PRIORITY_DATA,
-					err);
-		status = m->data ? 0 : err->status;
-	}
+	write(m, &text);
+	status = tw_prepared_write(m->prepared, "", name, &text, err);
 	tw_str_release(&text);
 	return status;
-}
-
-static int write_rough(const struct tw_report_material *m, struct trawl_error *err)
-{
-	struct tw_str text;
-	int status;
-
-	tw_str_init(&text, m->prepared->allocator);
-	tw_rough_write(m, &text);
-	status = tw_prepared_write(m->prepared, "", ROUGH ".md", &text, err);
-	tw_str_release(&text);
-	return status;
-}
-
-static int render_page(const struct tw_report_material *m, const char *title,
-		       const struct tw_str *markdown, struct tw_str *out, struct trawl_error *err)
-{
-	struct tw_html_page page = { title, tw_report_style, tw_report_style_lines,
-				     m->prepared->dir };
-
-	return tw_render_html_page(&page, markdown, out, err);
 }
 
 static int write_page(const struct tw_report_material *m, const struct tw_str *markdown,
 		      struct trawl_error *err)
 {
-	struct tw_str page, title;
+	struct tw_html_page page = { NULL, tw_report_style, tw_report_style_lines,
+				     m->prepared->dir };
+	struct tw_str text, title;
 	int status;
 
-	tw_str_init(&page, m->prepared->allocator);
+	tw_str_init(&text, m->prepared->allocator);
 	tw_str_init(&title, m->prepared->allocator);
 	tw_str_addf(&title, "%s - %s Standalone Analysis", m->model,
 		    m->platform ? m->platform : "Unknown Platform");
-	status = title.failed ? tw_no_memory(err) : render_page(m, title.ptr, markdown, &page, err);
+	page.title = title.ptr;
+	status = title.failed ? tw_no_memory(err) :
+				tw_render_html_page(&page, markdown, &text, err);
 	if (!status)
-		status = tw_prepared_write(m->prepared, "", FAIR ".html", &page, err);
+		status = tw_prepared_write(m->prepared, "", FAIR ".html", &text, err);
 	tw_str_release(&title);
-	tw_str_release(&page);
+	tw_str_release(&text);
 	return status;
 }
 
-static int write_fair(const struct tw_report_material *m, struct trawl_error *err)
+static int write_fair(struct tw_report_material *m, struct trawl_error *err)
 {
 	struct tw_str text;
 	int status;
@@ -246,14 +155,20 @@ int tw_reports(struct tw_prepared *prepared, const struct tw_reports_options *op
 	struct tw_report_material m = { .prepared = prepared,
 					.model = options->model,
 					.no_workbook = options->no_workbook,
-					.findings = options->findings,
+					.findings = prepared->findings,
+					.manifest = prepared->manifest,
+					.platform = prepared->manifest->platform,
 					.without_charts = "they were not asked for" };
-	int status = read_material(&m, err);
+	int status = list_categories(&m, options->results, err);
 
 	if (!status)
-		status = write_priorities(&m, err);
+		status = list_packages(&m, err);
+	if (!status && (tw_report_rank(&m) || tw_report_sum_up(&m)))
+		status = tw_no_memory(err);
 	if (!status)
-		status = write_rough(&m, err);
+		status = write_text(&m, TW_PRIORITY_DATA, tw_priorities_write, err);
+	if (!status)
+		status = write_text(&m, ROUGH ".md", tw_rough_write, err);
 	if (!status && !options->no_charts)
 		status = tw_report_charts(&m, err);
 	return status ? status : write_fair(&m, err);

@@ -2,7 +2,6 @@
 #include "standalone/reports.h"
 
 #include "base/alloc.h"
-#include "findings/findings.h"
 #include "render/charts/category_chart.h"
 #include "render/charts/roofline_chart.h"
 #include "render/shapes.h"
@@ -33,15 +32,14 @@ static size_t compute_bars(const struct tw_report_material *m, struct tw_categor
 {
 	size_t count = 0, i;
 
-	for (i = 0; i < m->category_count; i++) {
-		const struct tw_report_category *c = &m->categories[i];
-		double time = tw_report_number(c->entry, "gpu_kernel_time_ms");
+	for (i = 0; i < m->categories.count; i++) {
+		const struct tw_prepared_category *c = m->categories.at[i].entry;
 
-		if (c->is_system || isnan(time))
-			continue;
-		bars[count++] =
-			(struct tw_category_bar){ c->title, TW_BAR_COMPUTE, time,
-						  tw_report_number(c->entry, "percent_of_total") };
+		if (!tw_category_is_system(c) && !isnan(c->kernel_ms))
+			bars[count++] =
+				(struct tw_category_bar){ c->title, TW_BAR_COMPUTE,
+							  tw_as_written(c->kernel_ms, 3),
+							  tw_as_written(c->percent_of_total, 2) };
 	}
 	if (count)
 		qsort(bars, count, sizeof(*bars), compare_bars);
@@ -51,36 +49,31 @@ static size_t compute_bars(const struct tw_report_material *m, struct tw_categor
 /* What no category has, and the time in which nothing is computed; what did not occur has no bar. */
 static size_t other_bars(const struct tw_report_material *m, struct tw_category_bar *bars)
 {
-	const struct tw_json_value *unlinked = tw_json_get(m->manifest, "unlinked");
 	static const struct {
 		const char *name;
 		enum tw_bar_kind kind;
-		const char *time, *percent;
+		enum tw_use_part part;
 	} rows[] = {
-		{ "communication, exposed", TW_BAR_COMMUNICATION, "exposed_comm_time_ms",
-		  "exposed_comm_time_percent" },
-		{ "memory copies, exposed", TW_BAR_COPY, "exposed_memcpy_time_ms",
-		  "exposed_memcpy_time_percent" },
-		{ "idle", TW_BAR_IDLE, "idle_time_ms", "idle_time_percent" },
+		{ "communication, exposed", TW_BAR_COMMUNICATION, TW_USE_COMM },
+		{ "memory copies, exposed", TW_BAR_COPY, TW_USE_MEMCPY },
+		{ "idle", TW_BAR_IDLE, TW_USE_IDLE },
 	};
-	const struct tw_json_value *used = tw_json_get(m->manifest, "gpu_utilization");
+	const struct tw_unlinked *unlinked = m->manifest->unlinked;
+	const struct tw_use *use = &m->manifest->use;
+	double ms = unlinked ? tw_as_written(unlinked->compute_time_ms, 3) : 0;
 	size_t count = 0, i;
 
 	/* Of computing: the rest is in the bars of communication and copies. */
-	if (tw_report_number(unlinked, "compute_time_ms") > 0)
-		bars[count++] = (struct tw_category_bar){
-			"without a recorded launch", TW_BAR_UNLINKED,
-			tw_report_number(unlinked, "compute_time_ms"),
-			100 * tw_report_number(unlinked, "compute_time_ms") /
-				tw_report_number(used, "total_time_ms")
-		};
+	if (ms > 0)
+		bars[count++] = (struct tw_category_bar){ "without a recorded launch",
+							  TW_BAR_UNLINKED, ms,
+							  100 * ms / tw_use_ms(use, TW_USE_TOTAL) };
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		double time = tw_report_number(used, rows[i].time);
+		double time = tw_use_ms(use, rows[i].part);
 
 		if (time > 0)
-			bars[count++] =
-				(struct tw_category_bar){ rows[i].name, rows[i].kind, time,
-							  tw_report_number(used, rows[i].percent) };
+			bars[count++] = (struct tw_category_bar){ rows[i].name, rows[i].kind, time,
+								  use->percent[rows[i].part] };
 	}
 	return count;
 }
@@ -93,7 +86,7 @@ static bool add_time_chart(const struct tw_report_material *m, struct tw_str *ou
 	struct tw_str subject;
 	bool drawn;
 
-	bars = tw_arena_alloc(&m->prepared->arena, (m->category_count + 5) * sizeof(*bars));
+	bars = tw_arena_alloc(&m->prepared->arena, (m->categories.count + 5) * sizeof(*bars));
 	if (!bars) {
 		out->failed = true;
 		return false;
@@ -129,84 +122,46 @@ static const char *shapes_of(const char *dims, struct tw_arena *arena)
 	return kept;
 }
 
-/* The columns that a point is made of. */
-static bool is_shown(const char *header)
+static bool add_point(struct tw_arena *arena, struct tw_chart_point *point,
+		      const struct tw_category_row *row, double kernel_us)
 {
-	static const char *const columns[] = { "name",
-					       TW_COL_INPUT_DIMS,
-					       TW_COL_FLOPS_PER_BYTE,
-					       TW_COL_TFLOPS_S_MEAN,
-					       TW_COL_PERCENTAGE,
-					       TW_COL_OPERATION_COUNT,
-					       TW_COL_COMPUTE_SPEC };
-	size_t i = 0;
-
-	while (i < sizeof(columns) / sizeof(*columns) && !tw_same_header(header, columns[i]))
-		i++;
-	return i < sizeof(columns) / sizeof(*columns);
-}
-
-/* The operations of a category behind those that are there; false when out of memory. */
-static bool add_points(struct tw_prepared *prepared, const struct tw_prepared_ops *ops,
-		       struct tw_roofline_chart *chart, struct tw_chart_point *points)
-{
-	const struct trawl_table *table = ops->table;
-	size_t i;
-
-	for (i = 0; i < ops->count; i++) {
-		struct tw_chart_point *point = &points[chart->point_count++];
-		const char *dims = tw_ops_text(prepared, ops, i,
-					       trawl_table_find_column(table, TW_COL_INPUT_DIMS));
-		double calls = tw_ops_number(
-			ops, i, trawl_table_find_column(table, TW_COL_OPERATION_COUNT));
-
-		*point = (struct tw_chart_point){
-			.name = tw_ops_text(prepared, ops, i,
-					    trawl_table_find_column(table, "name")),
-			.detail = dims ? shapes_of(dims, &prepared->arena) : NULL,
-			.flops_per_byte = tw_ops_number(
-				ops, i, trawl_table_find_column(table, TW_COL_FLOPS_PER_BYTE)),
-			.tflops_per_s = tw_ops_number(
-				ops, i, trawl_table_find_column(table, TW_COL_TFLOPS_S_MEAN)),
-			.time_frac =
-				tw_ops_number(ops, i,
-					      trawl_table_find_column(table, TW_COL_PERCENTAGE)) /
-				100,
-			.calls = calls > 0 ? (uint64_t)calls : 0,
-			.spec = tw_ops_text(prepared, ops, i,
-					    trawl_table_find_column(table, TW_COL_COMPUTE_SPEC)),
-		};
-		if (!point->detail || !point->name || !point->spec)
-			return false;
-	}
-	return true;
+	*point = (struct tw_chart_point){
+		.name = row->name,
+		.detail = shapes_of(row->dims_text, arena),
+		.flops_per_byte = row->flops_per_byte,
+		.tflops_per_s = row->tflops,
+		.time_frac = row->time_us / kernel_us,
+		.calls = row->count > 0 ? (uint64_t)row->count : 0,
+		.spec = row->compute_spec,
+	};
+	return point->detail;
 }
 
 /* Of all categories: of one that cannot be read there are none. False when out of memory. */
 static bool collect_points(const struct tw_report_material *m, struct tw_roofline_chart *chart)
 {
 	struct tw_arena *arena = &m->prepared->arena;
-	struct tw_prepared_ops *ops = tw_arena_array(arena, m->category_count + 1, sizeof(*ops));
 	struct tw_chart_point *points;
-	struct trawl_error err;
-	size_t count = 0, i;
+	double kernel_us = 0;
+	size_t count = 0, i, k;
 
-	for (i = 0; ops && i < m->category_count; i++) {
-		if (m->categories[i].is_system)
-			continue;
-		if (tw_prepared_ops(m->prepared, m->categories[i].name, is_shown, &ops[i], &err) ==
-		    TRAWL_ENOMEM)
-			return false;
-		count += ops[i].count;
+	for (i = 0; i < m->categories.count; i++) {
+		const struct tw_category_data *data = m->categories.at[i].data;
+
+		count += data ? data->row_count : 0;
+		kernel_us += data ? data->time_ms * 1e3 : 0;
 	}
-	points = ops ? tw_arena_alloc(arena, (count + 1) * sizeof(*points)) : NULL;
-	if (!points)
-		return false;
+	points = tw_arena_array(arena, count + 1, sizeof(*points));
 	chart->points = points;
-	for (i = 0; i < m->category_count; i++)
-		if (!add_points(m->prepared, &ops[i], chart, points))
-			return false;
-	return true;
+	for (i = 0; points && i < m->categories.count; i++) {
+		const struct tw_category_data *data = m->categories.at[i].data;
+
+		for (k = 0; data && k < data->row_count; k++)
+			if (!add_point(arena, &points[chart->point_count++], &data->rows[k],
+				       kernel_us))
+				return false;
+	}
+	return points;
 }
 
 /* Whether enough of the time is in operations whose place is known. */
@@ -227,24 +182,12 @@ static bool shows_enough(const struct tw_roofline_chart *chart)
 	return tw_level_is_yes("roofline_drawn", &facts);
 }
 
-static size_t ceilings_of(const struct tw_report_material *m, struct tw_chart_ceiling *ceilings)
-{
-	const struct tw_json_value *peak = tw_json_get(m->peaks, "max_achievable_tflops")->first;
-	size_t count = 0;
-
-	for (; peak; peak = peak->next)
-		if (peak->key)
-			ceilings[count++] =
-				(struct tw_chart_ceiling){ peak->key, tw_json_number(peak) };
-	return count;
-}
-
 /* Whether there is something to draw. */
 static bool add_roofline(const struct tw_report_material *m, struct tw_str *out)
 {
-	size_t most = tw_json_get(m->peaks, "max_achievable_tflops")->count + 1;
+	const struct tw_hardware *h = &m->manifest->hardware;
 	struct tw_chart_ceiling *ceilings =
-		tw_arena_array(&m->prepared->arena, most, sizeof(*ceilings));
+		tw_arena_array(&m->prepared->arena, h->tflops.count + 1, sizeof(*ceilings));
 	struct tw_roofline_chart chart = { .title = "Operations under the roofline",
 					   .ceilings = ceilings };
 	struct trawl_error err;
@@ -256,9 +199,11 @@ static bool add_roofline(const struct tw_report_material *m, struct tw_str *out)
 	if (!m->platform)
 		tw_str_add_cstr(&subject, "; no roofline: the platform is not known");
 	chart.platform = subject.ptr ? subject.ptr : "";
-	chart.mem_bw_gbps = tw_report_number(m->peaks, "peak_hbm_bw_tbs") * 1000;
-	if (ceilings)
-		chart.ceiling_count = ceilings_of(m, ceilings);
+	chart.mem_bw_gbps = h->hbm_tb_s * 1000;
+	for (; ceilings && chart.ceiling_count < h->tflops.count; chart.ceiling_count++)
+		ceilings[chart.ceiling_count] =
+			(struct tw_chart_ceiling){ h->tflops.at[chart.ceiling_count].name,
+						   h->tflops.at[chart.ceiling_count].value };
 	if (!ceilings || subject.failed || !collect_points(m, &chart))
 		status = TRAWL_ENOMEM;
 	else if (!shows_enough(&chart))

@@ -48,15 +48,6 @@ static const struct tw_fields head = TW_FIELDS(struct tw_system, head_fields);
 
 /* ---- patterns */
 
-const char *tw_kept(struct tw_arena *arena, struct tw_str *text)
-{
-	const char *kept = tw_arena_copy(arena, text->ptr ? text->ptr : "", text->len);
-
-	arena->failed |= text->failed;
-	tw_str_release(text);
-	return kept;
-}
-
 static const char *issue_of(struct tw_arena *arena, const struct tw_rule *rule,
 			    const struct tw_rule *more, const char *place,
 			    const struct tw_facts *facts)

@@ -61,9 +61,6 @@ void tw_patterns_add(struct tw_patterns *patterns, const struct tw_system_area *
 		     const struct tw_level *severity, const struct tw_facts *facts,
 		     const struct tw_rule *more, const char *place);
 
-/* What is made of it; a text out of memory is one of the arena's failures. */
-const char *tw_kept(struct tw_arena *arena, struct tw_str *text);
-
 /* The sections "Detected Patterns" and, in a file, "Recommendations". */
 void tw_patterns_markdown(struct tw_str *out, const struct tw_patterns *patterns,
 			  const struct tw_findings_place *place);
