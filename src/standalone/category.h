@@ -21,7 +21,7 @@ struct tw_advice {
 
 struct tw_category_row {
 	const char *uid_text, *name, *dims_text, *types_text, *params_text, *compute_spec;
-	const char *kernels_text, *strides, *thread;
+	const char *kernels_text, *strides, *thread, *model_text;
 	/* The literals, while it is open. */
 	const struct tw_json_value *dims, *types, *params, *kernels;
 	const struct tw_tree *tree; /* NULL: nothing known */

@@ -1,7 +1,6 @@
 #include "standalone/category.h"
 
 #include "base/alloc.h"
-#include "base/sort.h"
 #include "standalone/literal.h"
 
 #include <math.h>
@@ -12,125 +11,40 @@
 #define TIME_COLUMN "Kernel Time (µs)_sum"
 #define EXPOSED_COLUMN "Exposed Kernel Time (µs)_sum"
 
-/* Numbers of a row by their header. */
-static const struct number_column {
-	const char *header;
-	size_t at; /* in struct tw_category_row */
-	bool needed;
-} number_columns[] = {
-	{ "operation_count", offsetof(struct tw_category_row, count), true },
-	{ TIME_COLUMN, offsetof(struct tw_category_row, time_us), true },
-	{ "Kernel Time (µs)_mean", offsetof(struct tw_category_row, mean_us), false },
-	{ "Kernel Time (µs)_std", offsetof(struct tw_category_row, std_us), false },
-	{ EXPOSED_COLUMN, offsetof(struct tw_category_row, exposed_us), false },
-	{ "TFLOPS/s_mean", offsetof(struct tw_category_row, tflops), false },
-	{ "TB/s_mean", offsetof(struct tw_category_row, tb_s), false },
-	{ "FLOPS/Byte", offsetof(struct tw_category_row, flops_per_byte), false },
-	{ "Pct Roofline_mean", offsetof(struct tw_category_row, roofline_percent), false },
+#define NUMBER(header, member, needed)                                          \
+	{                                                                       \
+		header, offsetof(struct tw_category_row, member), false, needed \
+	}
+#define TEXT(header, member, needed)                                           \
+	{                                                                      \
+		header, offsetof(struct tw_category_row, member), true, needed \
+	}
+
+static const struct tw_ops_column columns[] = {
+	NUMBER("operation_count", count, true),
+	NUMBER(TIME_COLUMN, time_us, true),
+	NUMBER("Kernel Time (µs)_mean", mean_us, false),
+	NUMBER("Kernel Time (µs)_std", std_us, false),
+	NUMBER(EXPOSED_COLUMN, exposed_us, false),
+	NUMBER("TFLOPS/s_mean", tflops, false),
+	NUMBER("TB/s_mean", tb_s, false),
+	NUMBER("FLOPS/Byte", flops_per_byte, false),
+	NUMBER("Pct Roofline_mean", roofline_percent, false),
+	TEXT("name", name, true),
+	TEXT("ex_UID", uid_text, false),
+	TEXT("Input Dims", dims_text, false),
+	TEXT("Input type", types_text, false),
+	TEXT("perf_params", params_text, false),
+	TEXT("Compute Spec", compute_spec, false),
+	TEXT("Input Strides", strides, false),
+	TEXT("thread_name", thread, false),
+	TEXT("kernel_details_summary", kernels_text, false),
+	TEXT("Roofline Bound", bound, false),
+	TEXT("has_perf_model", model_text, false),
 };
 
-#define NUMBER_COLUMNS (sizeof(number_columns) / sizeof(*number_columns))
-
-static const struct text_column {
-	const char *header;
-	size_t at;
-	bool needed;
-} text_columns[] = {
-	{ "name", offsetof(struct tw_category_row, name), true },
-	{ "ex_UID", offsetof(struct tw_category_row, uid_text), false },
-	{ "Input Dims", offsetof(struct tw_category_row, dims_text), false },
-	{ "Input type", offsetof(struct tw_category_row, types_text), false },
-	{ "perf_params", offsetof(struct tw_category_row, params_text), false },
-	{ "Compute Spec", offsetof(struct tw_category_row, compute_spec), false },
-	{ "Input Strides", offsetof(struct tw_category_row, strides), false },
-	{ "thread_name", offsetof(struct tw_category_row, thread), false },
-	{ "kernel_details_summary", offsetof(struct tw_category_row, kernels_text), false },
-};
-
-#define TEXT_COLUMNS (sizeof(text_columns) / sizeof(*text_columns))
-
-#define BOUND_COLUMN "Roofline Bound"
-#define MODEL_COLUMN "has_perf_model"
-
-/* Whether a column of the file is read. */
-static bool is_read(const char *header)
-{
-	bool read = tw_same_header(header, BOUND_COLUMN) || tw_same_header(header, MODEL_COLUMN);
-	size_t i;
-
-	for (i = 0; i < NUMBER_COLUMNS && !read; i++)
-		read = tw_same_header(header, number_columns[i].header);
-	for (i = 0; i < TEXT_COLUMNS && !read; i++)
-		read = tw_same_header(header, text_columns[i].header);
-	return read;
-}
-
-/* What is read beside the operations, and where the columns are. */
-struct source {
-	struct tw_prepared *prepared;
-	struct tw_prepared_ops ops;
-	const char *file; /* its name, for messages */
-	size_t number_column[NUMBER_COLUMNS], text_column[TEXT_COLUMNS];
-	size_t bound_column, model_column;
-	const struct tw_prepared_category *category; /* its trees */
-	const struct tw_manifest *manifest;	     /* NULL: none */
-};
-
-static int find_columns(struct source *source, struct trawl_error *err)
-{
-	const struct trawl_table *table = source->ops.table;
-	size_t none = trawl_table_columns(table), i;
-
-	for (i = 0; i < NUMBER_COLUMNS; i++) {
-		source->number_column[i] = trawl_table_find_column(table, number_columns[i].header);
-		if (number_columns[i].needed && source->number_column[i] == none)
-			return trawl_error_set(err, TRAWL_EFORMAT, "%s: no column '%s'",
-					       source->file, number_columns[i].header);
-	}
-	for (i = 0; i < TEXT_COLUMNS; i++) {
-		source->text_column[i] = trawl_table_find_column(table, text_columns[i].header);
-		if (text_columns[i].needed && source->text_column[i] == none)
-			return trawl_error_set(err, TRAWL_EFORMAT, "%s: no column '%s'",
-					       source->file, text_columns[i].header);
-	}
-	source->bound_column = trawl_table_find_column(table, BOUND_COLUMN);
-	source->model_column = trawl_table_find_column(table, MODEL_COLUMN);
-	return 0;
-}
-
-static int no_number(const struct source *source, size_t line, size_t column, const char *header,
-		     struct trawl_error *err)
-{
-	const char *text = tw_ops_text(source->prepared, &source->ops, line, column);
-
-	return trawl_error_set(err, TRAWL_EFORMAT, "%s: row %zu: '%.40s' is no number for '%s'",
-			       source->file, line + 1, text ? text : "", header);
-}
-
-/* A number, or nothing; never text, and nothing is not enough where a number is needed. */
-static int read_numbers(struct tw_category_row *row, const struct source *source, size_t line,
-			struct trawl_error *err)
-{
-	size_t i;
-
-	for (i = 0; i < NUMBER_COLUMNS; i++) {
-		size_t column = source->number_column[i];
-		double value = tw_ops_number(&source->ops, line, column);
-
-		if ((!isfinite(value) || value < 0) &&
-		    (number_columns[i].needed || !tw_ops_lacks(&source->ops, line, column)))
-			return no_number(source, line, column, number_columns[i].header, err);
-		*(double *)((char *)row + number_columns[i].at) = value;
-	}
-	if (isnan(row->mean_us) && row->count > 0)
-		row->mean_us = row->time_us / row->count;
-	/* What is hidden is not known without the column: then all of it may be won. */
-	if (!(row->exposed_us <= row->time_us))
-		row->exposed_us = row->time_us;
-	if (row->flops_per_byte <= 0)
-		row->flops_per_byte = NAN;
-	return 0;
-}
+static const struct tw_ops_list list = { columns, sizeof(columns) / sizeof(*columns),
+					 sizeof(struct tw_category_row), TIME_COLUMN };
 
 /* The number by which the tree and the reports know it, and the tree. */
 static void find_number(struct tw_category_row *row, const struct tw_prepared_category *category)
@@ -144,29 +58,6 @@ static void find_number(struct tw_category_row *row, const struct tw_prepared_ca
 	for (i = 0; i < category->trees.count; i++)
 		if ((double)category->trees.at[i].uid == row->uid)
 			row->tree = &category->trees.at[i];
-}
-
-static int read_texts(struct tw_category_row *row, const struct source *source, size_t line,
-		      struct trawl_error *err)
-{
-	const struct tw_prepared_ops *ops = &source->ops;
-	const char *bound = tw_ops_text(source->prepared, ops, line, source->bound_column), *text;
-	size_t i;
-
-	for (i = 0; i < TEXT_COLUMNS; i++) {
-		text = tw_ops_text(source->prepared, ops, line, source->text_column[i]);
-		if (!text)
-			return tw_no_memory(err);
-		*(const char **)((char *)row + text_columns[i].at) = text;
-	}
-	if (bound && !strncmp(bound, "COMPUTE", strlen("COMPUTE")))
-		row->bound = "compute";
-	else if (bound && !strncmp(bound, "MEMORY", strlen("MEMORY")))
-		row->bound = "memory";
-	text = tw_ops_text(source->prepared, ops, line, source->model_column);
-	row->has_model = text && !strcmp(text, "True");
-	find_number(row, source->category);
-	return 0;
 }
 
 int tw_category_open(struct tw_category_row *row, struct tw_arena *arena)
@@ -277,78 +168,24 @@ static void judge_efficiency(struct tw_category_row *row)
 	}
 }
 
-/* Where the rows are, and which column has their time. */
-struct times {
-	const struct tw_prepared_ops *ops;
-	size_t column;
-};
-
-static uint64_t time_key(const void *context, uint32_t line)
+static void complete(struct tw_category_row *row, const struct tw_category_data *data,
+		     const struct tw_prepared_category *category,
+		     const struct tw_manifest *manifest)
 {
-	const struct times *times = context;
-
-	/* A cell may hold any number. */
-	return UINT64_MAX -
-	       (uint64_t)(fmin(tw_ops_number(times->ops, line, times->column), 1e15) * 1e3);
-}
-
-/* The lines of the file, the most time first. */
-static int sort_lines(uint32_t *lines, const struct source *source,
-		      const struct trawl_allocator *allocator)
-{
-	const struct times times = { &source->ops,
-				     trawl_table_find_column(source->ops.table, TIME_COLUMN) };
-	uint32_t i;
-
-	for (i = 0; i < source->ops.count; i++)
-		lines[i] = i;
-	return tw_sort(lines, source->ops.count, time_key, &times, allocator);
-}
-
-static int read_row(struct tw_category_row *row, const struct tw_category_data *data,
-		    const struct source *source, size_t line, struct trawl_error *err)
-{
-	*row = (struct tw_category_row){ .cov = NAN, .high_variance = NAN };
-	if (read_numbers(row, source, line, err))
-		return err->status;
-	if (read_texts(row, source, line, err))
-		return err->status;
-	row->in_top_operations = is_top(row, data->name, source->manifest);
-	return 0;
-}
-
-/* Sums are those of the file's order, whichever the rows have. */
-static int sum_up(struct tw_category_data *data, const struct source *source,
-		  struct trawl_error *err)
-{
-	struct tw_category_row row;
-	size_t line;
-
-	for (line = 0; line < source->ops.count; line++) {
-		if (read_numbers(&row, source, line, err))
-			return err->status;
-		data->time_ms += row.time_us / 1e3;
-		data->calls += row.count;
-	}
-	return 0;
-}
-
-static int read_rows(struct tw_category_data *data, const struct source *source,
-		     struct trawl_error *err)
-{
-	struct tw_arena *arena = &data->prepared->arena;
-	uint32_t *lines = tw_arena_alloc(arena, source->ops.count * sizeof(*lines));
-	int status = sum_up(data, source, err);
-
-	data->rows = tw_arena_alloc(arena, source->ops.count * sizeof(*data->rows));
-	if (!data->rows || !lines)
-		return tw_no_memory(err);
-	if (!status && sort_lines(lines, source, data->prepared->allocator))
-		return tw_no_memory(err);
-	for (; !status && data->row_count < source->ops.count; data->row_count++)
-		status = read_row(&data->rows[data->row_count], data, source,
-				  lines[data->row_count], err);
-	return status;
+	row->cov = row->high_variance = NAN;
+	if (isnan(row->mean_us) && row->count > 0)
+		row->mean_us = row->time_us / row->count;
+	/* What is hidden is not known without the column: then all of it may be won. */
+	if (!(row->exposed_us <= row->time_us))
+		row->exposed_us = row->time_us;
+	if (row->flops_per_byte <= 0)
+		row->flops_per_byte = NAN;
+	row->bound = !strncmp(row->bound, "COMPUTE", 7) ? "compute" :
+		     !strncmp(row->bound, "MEMORY", 6)	? "memory" :
+							  NULL;
+	row->has_model = !strcmp(row->model_text, "True");
+	find_number(row, category);
+	row->in_top_operations = is_top(row, data->name, manifest);
 }
 
 /*
@@ -523,19 +360,18 @@ static int read_whole(struct tw_category_data *data, const struct tw_manifest *m
 }
 
 /* Of the report while it is there, else what its files have. */
-static int read_trees(struct tw_category_data *data, struct source *source,
-		      struct tw_prepared_category *own, struct trawl_error *err)
+static int read_trees(struct tw_category_data *data, const struct tw_manifest *manifest,
+		      struct tw_prepared_category *category, struct trawl_error *err)
 {
 	size_t i;
 
-	*own = (struct tw_prepared_category){ .name = data->name };
-	source->category = own;
+	*category = (struct tw_prepared_category){ .name = data->name };
 	if (!data->prepared->manifest)
-		return tw_trees_read(data->prepared, own, err);
-	for (i = 0; i < source->manifest->categories.count; i++)
-		if (!strcmp(source->manifest->categories.at[i].name, data->name))
-			source->category = &source->manifest->categories.at[i];
-	data->title = source->category->title ? source->category->title : data->title;
+		return tw_trees_read(data->prepared, category, err);
+	for (i = 0; i < manifest->categories.count; i++)
+		if (!strcmp(manifest->categories.at[i].name, data->name))
+			*category = manifest->categories.at[i];
+	data->title = category->title ? category->title : data->title;
 	return 0;
 }
 
@@ -543,30 +379,37 @@ int tw_category_read(struct tw_category_data *data, struct trawl_error *err)
 {
 	struct tw_prepared *prepared = data->prepared;
 	const char *file = tw_prepared_name(prepared, data->name, "_ops.csv");
-	struct source source = { .prepared = prepared, .file = file };
-	struct tw_prepared_category own;
+	struct tw_prepared_category category;
+	const struct tw_manifest *manifest;
+	struct tw_ops_rows rows;
+	uint32_t i;
 	int status;
 
 	if (!file)
 		return tw_no_memory(err);
 	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, file))
 		return trawl_error_set(err, TRAWL_ENODATA, "no %s", file);
-	status = tw_prepared_ops(prepared, data->name, is_read, &source.ops, err);
-	if (!status)
-		status = find_columns(&source, err);
-	if (!status && !source.ops.count)
+	status = tw_prepared_rows(prepared, data->name, &list, &rows, err);
+	if (!status && !rows.count)
 		status = trawl_error_set(err, TRAWL_ENODATA, "%s has no rows", file);
 	if (status)
 		return status;
-	source.manifest = tw_manifest_read(prepared, err);
-	if (!source.manifest && err->status != TRAWL_ENODATA)
+	manifest = tw_manifest_read(prepared, err);
+	if (!manifest && err->status != TRAWL_ENODATA)
 		return err->status;
-	status = read_trees(data, &source, &own, err);
+	status = read_trees(data, manifest, &category, err);
 	if (!status)
-		status = read_whole(data, source.manifest, err);
-	if (!status)
-		status = read_rows(data, &source, err);
-	if (source.manifest && source.manifest->shortest_kernel_ns != TRAWL_TIME_NONE)
-		data->shortest_us = (double)source.manifest->shortest_kernel_ns / 1e3;
-	return status ? status : derive(data, err);
+		status = read_whole(data, manifest, err);
+	if (status)
+		return status;
+	if (manifest && manifest->shortest_kernel_ns != TRAWL_TIME_NONE)
+		data->shortest_us = (double)manifest->shortest_kernel_ns / 1e3;
+	data->rows = rows.at;
+	data->row_count = (uint32_t)rows.count;
+	for (i = 0; i < data->row_count; i++) {
+		complete(&data->rows[i], data, &category, manifest);
+		data->time_ms += data->rows[i].time_us / 1e3;
+		data->calls += data->rows[i].count;
+	}
+	return derive(data, err);
 }

@@ -316,9 +316,6 @@ static void tree_facts(struct tw_category_row *row)
 					   in_attention(&beside, row->name) ||
 					   in_attention(&below, NULL);
 	value[TW_FACT_unfused_norm] = in_norm(&beside, row->name);
-	value[TW_FACT_chain_count] = tree->chain_count;
-	value[TW_FACT_chain_us] = tree->chain_us;
-	value[TW_FACT_chain_longest_us] = tree->chain_longest_us;
 }
 
 void tw_category_traits(struct tw_category_row *row)

@@ -118,9 +118,5 @@ void tw_field_count(struct tw_json *json, const char *key, uint64_t count);
 void tw_field_bool(struct tw_json *json, const char *key, bool value);
 /* Rounded to `digits`; NaN: null. */
 void tw_field_real(struct tw_json *json, const char *key, double value, unsigned digits);
-void tw_field_some_text(struct tw_json *json, const char *key, const char *text);
-void tw_field_us(struct tw_json *json, const char *key, int64_t ns);
-void tw_field_sum_us(struct tw_json *json, const char *key, tw_wide ns);
-void tw_field_copy(struct tw_json *json, const char *key, const struct tw_json_value *value);
 
 #endif

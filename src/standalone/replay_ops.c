@@ -2,7 +2,7 @@
 #include "standalone/replay.h"
 
 #include "base/alloc.h"
-#include "findings/findings.h"
+#include "standalone/manifest.h"
 #include "store/pool.h"
 
 #include <limits.h>
@@ -11,168 +11,119 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One category's file. */
-struct source {
-	const struct tw_json_value *metadata;
-	struct tw_prepared_ops ops;
-};
-
-struct reading {
-	struct tw_prepared *prepared;
-	const struct tw_json_value *manifest;
-	struct source *sources;
-	size_t source_count;
-	double compute_us; /* time in which anything computes; NaN: unknown */
-};
-
 /* ---- rows */
 
-static const struct {
-	const char *header;
-	size_t at; /* in struct tw_replay_row */
-} text_columns[] = {
-	{ "name", offsetof(struct tw_replay_row, name) },
-	{ "Input Dims", offsetof(struct tw_replay_row, dims) },
-	{ "Input type", offsetof(struct tw_replay_row, types) },
-	{ "Input Strides", offsetof(struct tw_replay_row, strides) },
-	{ "Concrete Inputs", offsetof(struct tw_replay_row, concrete) },
-	{ "kernel_details_summary", offsetof(struct tw_replay_row, kernels) },
-	{ "ex_UID", offsetof(struct tw_replay_row, uid) },
-	{ "Roofline Bound", offsetof(struct tw_replay_row, bound) },
-	{ "Compute Spec", offsetof(struct tw_replay_row, spec) },
-}, number_columns[] = {
-	{ "operation_count", offsetof(struct tw_replay_row, count) },
-	{ "Kernel Time (µs)_sum", offsetof(struct tw_replay_row, time_us) },
-	{ "Kernel Time (µs)_mean", offsetof(struct tw_replay_row, mean_us) },
-	{ "GFLOPS", offsetof(struct tw_replay_row, gflops) },
-	{ "Data Moved (MB)", offsetof(struct tw_replay_row, megabytes) },
-	{ "FLOPS/Byte", offsetof(struct tw_replay_row, flops_per_byte) },
-	{ "TFLOPS/s_mean", offsetof(struct tw_replay_row, tflops) },
-	{ "TB/s_mean", offsetof(struct tw_replay_row, tb_s) },
-	{ "Pct Roofline_mean", offsetof(struct tw_replay_row, efficiency_percent) },
+#define NUMBER(header, member)                                               \
+	{                                                                    \
+		header, offsetof(struct tw_replay_row, member), false, false \
+	}
+#define TEXT(header, member)                                                \
+	{                                                                   \
+		header, offsetof(struct tw_replay_row, member), true, false \
+	}
+
+static const struct tw_ops_column columns[] = {
+	TEXT("name", name),
+	TEXT("Input Dims", dims),
+	TEXT("Input type", types),
+	TEXT("Input Strides", strides),
+	TEXT("Concrete Inputs", concrete),
+	TEXT("kernel_details_summary", kernels),
+	TEXT("ex_UID", uid),
+	TEXT("Roofline Bound", bound),
+	TEXT("Compute Spec", spec),
+	NUMBER("operation_count", count),
+	NUMBER("Kernel Time (µs)_sum", time_us),
+	NUMBER("Kernel Time (µs)_mean", mean_us),
+	NUMBER("GFLOPS", gflops),
+	NUMBER("Data Moved (MB)", megabytes),
+	NUMBER("FLOPS/Byte", flops_per_byte),
+	NUMBER("TFLOPS/s_mean", tflops),
+	NUMBER("TB/s_mean", tb_s),
+	NUMBER("Pct Roofline_mean", efficiency_percent),
 };
 
-#define TEXT_COLUMNS (sizeof(text_columns) / sizeof(*text_columns))
-#define NUMBER_COLUMNS (sizeof(number_columns) / sizeof(*number_columns))
-
-static bool is_read(const char *header)
-{
-	bool read = false;
-	size_t i;
-
-	for (i = 0; i < TEXT_COLUMNS && !read; i++)
-		read = tw_same_header(header, text_columns[i].header);
-	for (i = 0; i < NUMBER_COLUMNS && !read; i++)
-		read = tw_same_header(header, number_columns[i].header);
-	return read;
-}
-
-static bool is_compute(const struct tw_json_value *category)
-{
-	const char *name = tw_json_text(tw_json_get(category, "name"));
-
-	return strcmp(tw_json_text(tw_json_get(category, "tier")), "system") != 0 && *name &&
-	       !strchr(name, '/');
-}
-
-static int read_source(struct reading *r, const char *category, struct trawl_error *err)
-{
-	struct tw_prepared *prepared = r->prepared;
-	const char *table = tw_prepared_name(prepared, category, "_ops.csv");
-	const char *metadata = tw_prepared_name(prepared, category, "_metadata.json");
-	struct source *source = &r->sources[r->source_count];
-	int status;
-
-	if (!table || !metadata)
-		return tw_no_memory(err);
-	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, table))
-		return 0;
-	status = tw_prepared_ops(prepared, category, is_read, &source->ops, err);
-	if (status)
-		return status;
-	source->metadata = NULL;
-	if (tw_prepared_has(prepared, TW_METADATA, metadata)) {
-		source->metadata = tw_prepared_json(prepared, TW_METADATA, metadata, err);
-		if (!source->metadata)
-			return err ? err->status : TRAWL_EFORMAT;
-	}
-	r->source_count++;
-	return 0;
-}
-
-static int read_sources(struct reading *r, struct trawl_error *err)
-{
-	const struct tw_json_value *categories = tw_json_get(r->manifest, "categories"), *item;
-	int status = 0;
-
-	r->sources =
-		tw_arena_alloc(&r->prepared->arena, (categories->count + 1) * sizeof(*r->sources));
-	if (!r->sources)
-		return tw_no_memory(err);
-	for (item = categories->first; item && !status; item = item->next)
-		if (is_compute(item))
-			status = read_source(r, tw_json_text(tw_json_get(item, "name")), err);
-	return status;
-}
+static const struct tw_ops_list list = { columns, sizeof(columns) / sizeof(*columns),
+					 sizeof(struct tw_replay_row), "Kernel Time (µs)_sum" };
 
 /* Of the roofline; without one, what was achieved to the peak of what bounds it. */
-static double efficiency(const struct tw_replay_row *row, const struct tw_json_value *metadata,
-			 double of_roofline)
+static double efficiency(const struct tw_replay_row *row, const struct tw_hardware *h)
 {
 	bool computes = !strcmp(row->bound, "COMPUTE_BOUND");
-	const struct tw_json_value *peaks = tw_json_get(metadata, "max_achievable_tflops");
-	double peak = tw_json_number(computes ? tw_json_get(peaks, row->spec) :
-						tw_json_get(metadata, "peak_hbm_bw_tbs"));
+	double peak = computes ? (double)NAN : h->hbm_tb_s;
+	size_t i;
 
-	if (!isnan(of_roofline))
-		return of_roofline;
+	for (i = 0; computes && i < h->tflops.count; i++)
+		if (!strcmp(h->tflops.at[i].name, row->spec))
+			peak = h->tflops.at[i].value;
+	if (!isnan(row->efficiency_percent))
+		return row->efficiency_percent;
 	return peak > 0 ? 100 * (computes ? row->tflops : row->tb_s) / peak : (double)NAN;
 }
 
-static int read_row(const struct reading *r, struct tw_replay_row *row, const struct source *source,
-		    size_t at)
+/* The rows of a category; none when it has no file. */
+static int read_category(struct tw_prepared *prepared, const char *category,
+			 const struct tw_manifest *manifest, struct tw_ops_rows *rows,
+			 struct trawl_error *err)
 {
-	const struct trawl_table *table = source->ops.table;
+	double compute_ms = tw_use_ms(&manifest->use, TW_USE_COMPUTATION);
+	const char *name = tw_prepared_name(prepared, category, "_ops.csv"), *title;
+	struct tw_manifest own = { .hardware = { .hbm_tb_s = NAN } };
+	const struct tw_hardware *hardware = &manifest->hardware;
+	int status;
 	size_t i;
 
-	for (i = 0; i < TEXT_COLUMNS; i++) {
-		const char *text =
-			tw_ops_text(r->prepared, &source->ops, at,
-				    trawl_table_find_column(table, text_columns[i].header));
-
-		if (!text)
-			return TRAWL_ENOMEM;
-		*(const char **)((char *)row + text_columns[i].at) = text;
+	*rows = (struct tw_ops_rows){ 0 };
+	if (!name)
+		return tw_no_memory(err);
+	if (strchr(category, '/') || !tw_prepared_has(prepared, TW_CATEGORY_DATA, name))
+		return 0;
+	status = tw_prepared_rows(prepared, category, &list, rows, err);
+	if (!status && !prepared->manifest) {
+		status = tw_metadata_read(prepared, category, &own, &title, err);
+		hardware = &own.hardware;
 	}
-	for (i = 0; i < NUMBER_COLUMNS; i++)
-		*(double *)((char *)row + number_columns[i].at) = tw_ops_number(
-			&source->ops, at, trawl_table_find_column(table, number_columns[i].header));
-	row->efficiency_percent = efficiency(row, source->metadata, row->efficiency_percent);
+	if (status && status != TRAWL_ENODATA)
+		return status;
+	for (i = 0; i < rows->count; i++) {
+		struct tw_replay_row *row = (struct tw_replay_row *)rows->at + i;
+
+		row->efficiency_percent = efficiency(row, hardware);
+		row->percent_of_compute = compute_ms > 0 ? row->time_us / 10 / compute_ms :
+							   (double)NAN;
+	}
 	return 0;
 }
 
-static struct tw_replay_row *read_rows(const struct reading *r, size_t *count)
+/* Of all categories; NULL with an error. */
+static struct tw_replay_row *read_rows(struct tw_prepared *prepared,
+				       const struct tw_manifest *manifest, size_t *count,
+				       struct trawl_error *err)
 {
+	size_t categories = manifest->categories.count, i, k;
+	struct tw_ops_rows *parts =
+		tw_arena_array(&prepared->arena, categories + 1, sizeof(*parts));
 	struct tw_replay_row *rows;
-	size_t i, k;
 
 	*count = 0;
-	for (i = 0; i < r->source_count; i++)
-		*count += r->sources[i].ops.count;
-	rows = tw_arena_alloc(&r->prepared->arena, (*count + 1) * sizeof(*rows));
-	if (!rows)
-		return NULL;
-	*count = 0;
-	for (i = 0; i < r->source_count; i++) {
-		for (k = 0; k < r->sources[i].ops.count; k++) {
-			struct tw_replay_row *row = &rows[*count];
+	for (i = 0; parts && i < categories; i++) {
+		const struct tw_prepared_category *c = &manifest->categories.at[i];
 
-			if (read_row(r, row, &r->sources[i], k))
-				return NULL;
-			row->percent_of_compute = 100 * row->time_us / r->compute_us;
-			row->order = (*count)++;
-		}
+		if (!tw_category_is_system(c) && *c->name &&
+		    read_category(prepared, c->name, manifest, &parts[i], err))
+			return NULL;
+		*count += parts[i].count;
 	}
+	rows = tw_arena_array(&prepared->arena, *count + 1, sizeof(*rows));
+	if (!parts || !rows) {
+		tw_no_memory(err);
+		return NULL;
+	}
+	for (i = *count = 0; i < categories; i++)
+		for (k = 0; k < parts[i].count; k++, ++*count) {
+			rows[*count] = ((struct tw_replay_row *)parts[i].at)[k];
+			rows[*count].order = *count;
+		}
 	return rows;
 }
 
@@ -309,41 +260,23 @@ static int name_files(struct tw_replay_ops *ops, struct tw_prepared *prepared)
 
 /* ---- all of it */
 
-static double compute_us(const struct tw_json_value *manifest)
-{
-	const struct tw_json_value *use = tw_json_get(manifest, "gpu_utilization");
-	double ms = tw_json_number(tw_json_get(use, "computation_time_ms"));
-
-	if (isnan(ms))
-		ms = tw_json_number(tw_json_get(use, "total_time_ms")) *
-		     tw_json_number(tw_json_get(use, "computation_time_percent")) / 100;
-	return ms > 0 ? ms * 1000 : (double)NAN;
-}
-
-static const char *known_text(const struct tw_json_value *value)
-{
-	return *tw_json_text(value) ? tw_json_text(value) : NULL;
-}
-
 int tw_replay_read(struct tw_prepared *prepared, struct tw_replay_ops *ops, struct trawl_error *err)
 {
-	struct reading r = { .prepared = prepared };
+	const struct tw_manifest *manifest;
 	struct tw_replay_row *rows;
 	size_t count;
-	int status;
 
 	*ops = (struct tw_replay_ops){ 0 };
-	r.manifest = tw_prepared_json(prepared, "", TW_MANIFEST, err);
-	if (!r.manifest)
-		return err ? err->status : TRAWL_EFORMAT;
-	r.compute_us = compute_us(r.manifest);
-	ops->platform = known_text(tw_json_get(r.manifest, "platform"));
-	ops->device = known_text(tw_json_get(r.manifest, "device_name"));
-	status = read_sources(&r, err);
-	if (status)
-		return status;
-	rows = read_rows(&r, &count);
-	if (!rows || group(ops, rows, count, &prepared->arena) || name_files(ops, prepared))
+	manifest = tw_manifest_read(prepared, err);
+	if (!manifest)
+		return err->status;
+	ops->platform = manifest->platform;
+	ops->device = manifest->device_name && *manifest->device_name ? manifest->device_name :
+									NULL;
+	rows = read_rows(prepared, manifest, &count, err);
+	if (!rows)
+		return err->status;
+	if (group(ops, rows, count, &prepared->arena) || name_files(ops, prepared))
 		return tw_no_memory(err);
 	return 0;
 }

@@ -240,8 +240,6 @@ static void add_tree(const struct tw_tree *tree, struct tw_str *out)
 	if (tree->input_dims && *tree->input_dims)
 		tw_fields_fill(out, "- **Input dims**: {input_dims:80}\n", &tw_tree_fields, tree);
 	add_chain(tree, out);
-	if (tree->fusion_opportunity)
-		tw_str_add_cstr(out, "- **Fusion opportunity**: yes\n");
 	for (i = 0; i < tree->notes.count; i++) {
 		tw_str_add_cstr(out, "- ");
 		tw_md_text(out, tree->notes.at[i]);
