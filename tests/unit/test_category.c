@@ -13,7 +13,7 @@
 #include "edges.h"
 #include "failing.h"
 #include "scratch.h"
-#include "standalone/category.h"
+#include "standalone/category/category.h"
 #include "standalone/literal.h"
 
 /* ---- rules */

@@ -12,8 +12,8 @@
 #include "failing.h"
 #include "scratch.h"
 #include "standalone/markdown.h"
-#include "standalone/reports.h"
-#include "standalone/system.h"
+#include "standalone/reports/reports.h"
+#include "standalone/system/system.h"
 #include "table/columns.h"
 #include "table/table.h"
 

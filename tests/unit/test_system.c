@@ -19,7 +19,7 @@
 #include "edges.h"
 #include "failing.h"
 #include "scratch.h"
-#include "standalone/idle_gaps.h"
+#include "standalone/system/idle_gaps.h"
 #include "standalone/standalone.h"
 #include "traces.h"
 
