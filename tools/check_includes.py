@@ -74,7 +74,7 @@ ALLOWED = {
 ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}
 WINGS = {m.split("/")[0] for m in ALLOWED if "/" in m}
 FOLDER_FILES = 30  # sources of a folder
-LARGER_FOLDERS = {"src/standalone", "src/data/generated"}
+LARGER_FOLDERS = {"src/data/generated"}
 
 
 # Commands use the library as others do: trawl/*.h, and what helps to print.

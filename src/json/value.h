@@ -29,24 +29,10 @@ struct tw_json_value {
 const struct tw_json_value *tw_json_parse(struct tw_arena *arena, const char *text, size_t len,
 					  const char *name, struct trawl_error *err);
 
-/* Which items of one list are kept: each is seen whole, in order, and freed when it is not. */
-struct tw_json_sieve {
-	const char *key; /* of the member of the document that is the list */
-	bool (*keep)(void *context, const struct tw_json_value *item);
-	void *context;
-};
-
-/* The same without the items that the sieve drops. */
-const struct tw_json_value *tw_json_parse_some(struct tw_arena *arena, const char *text, size_t len,
-					       const char *name, const struct tw_json_sieve *sieve,
-					       struct trawl_error *err);
-
 /* The member of an object, a null value when there is none; `value` may be NULL. */
 const struct tw_json_value *tw_json_get(const struct tw_json_value *value, const char *key);
 /* NaN when it is no number. */
 double tw_json_number(const struct tw_json_value *value);
-/* Writes it as it was read; what lies deeper than the writer goes is null. */
-void tw_json_copy(struct tw_json *json, const struct tw_json_value *value);
 /* "" when it is no string. */
 const char *tw_json_text(const struct tw_json_value *value);
 /* false when it is none. */

@@ -30,6 +30,7 @@ static double real_of(const void *at, const struct tw_member *field)
 								 (double)*(const int64_t *)at;
 	case TW_F_REAL:
 	case TW_F_NUMBER:
+	case TW_F_MS:
 	case TW_F_FLAG:
 		return *(const double *)at;
 	default:
@@ -77,11 +78,21 @@ static bool is_known(const void *at, const struct tw_member *field)
 	}
 }
 
+const char *tw_kept(struct tw_arena *arena, struct tw_str *text)
+{
+	const char *kept = tw_arena_copy(arena, text->ptr ? text->ptr : "", text->len);
+
+	arena->failed |= text->failed;
+	tw_str_release(text);
+	return kept;
+}
+
 double tw_as_written(double value, unsigned digits)
 {
-	double steps = pow(10, digits);
+	static const double steps[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
 
-	return round(value * steps) / steps;
+	/* Wide enough for the product to be exact: halves are rounded as in writing. */
+	return (double)rintl((long double)value * (long double)steps[digits]) / steps[digits];
 }
 
 /* A text that stands as a number. */
@@ -130,6 +141,13 @@ static void add_list(struct tw_json *json, const struct list *list, const struct
 	tw_json_end(json);
 }
 
+static unsigned digits_of(const void *at, const struct tw_member *field)
+{
+	if (field->kind == TW_F_MS)
+		return fabs(real_of(at, field)) < 0.1 ? 6 : 3;
+	return field->kind == TW_F_FACT ? tw_facts_known[field->digits].digits : field->digits;
+}
+
 static void add_value(struct tw_json *json, const void *at, const struct tw_member *field)
 {
 	switch (field->kind) {
@@ -164,9 +182,7 @@ static void add_value(struct tw_json *json, const void *at, const struct tw_memb
 	else if (field->kind == TW_F_NUMBER)
 		tw_json_real(json, real_of(at, field));
 	else
-		tw_json_rounded(json, real_of(at, field),
-				field->kind == TW_F_FACT ? tw_facts_known[field->digits].digits :
-							   field->digits);
+		tw_json_rounded(json, real_of(at, field), digits_of(at, field));
 }
 
 void tw_fields_members(struct tw_json *json, const struct tw_fields *fields, const void *object)
@@ -176,7 +192,11 @@ void tw_fields_members(struct tw_json *json, const struct tw_fields *fields, con
 	for (i = 0; i < count; i++) {
 		const struct tw_member *field = &fields->list[i];
 
-		if (field->if_known && !is_known(place(object, field), field))
+		if (field->kind == TW_F_INLINE)
+			tw_fields_members(json, field->of,
+					  *(const void *const *)place(object, field));
+		if (field->kind == TW_F_INLINE ||
+		    (field->if_known && !is_known(place(object, field), field)))
 			continue;
 		tw_json_key(json, field->key);
 		add_value(json, place(object, field), field);
@@ -289,6 +309,7 @@ static int read_value(const struct reading *r, const struct tw_member *field, vo
 		*(const struct tw_level **)at = NULL;
 		return 0;
 	case TW_F_SAYS:
+	case TW_F_INLINE:
 		return 0;
 	case TW_F_BOOL:
 		*(bool *)at = tw_json_true(json);
@@ -357,11 +378,17 @@ static const struct tw_member *find(const struct tw_fields *fields, const void *
 	size_t head = strcspn(path, ".|:}"), i;
 
 	for (i = 0; i < fields->count; i++) {
-		const struct tw_member *field = &fields->list[i];
+		const struct tw_member *field = &fields->list[i], *inner;
 
+		*at = place(object, field);
+		if (field->kind == TW_F_INLINE) {
+			inner = find(field->of, *(const void *const *)*at, path, len, at);
+			if (inner)
+				return inner;
+			continue;
+		}
 		if (strlen(field->key) != head || memcmp(field->key, path, head))
 			continue;
-		*at = place(object, field);
 		if (head >= len || path[head] != '.')
 			return field;
 		if (field->kind == TW_F_POINTER)
@@ -431,30 +458,4 @@ void tw_field_real(struct tw_json *json, const char *key, double value, unsigned
 {
 	tw_json_key(json, key);
 	tw_json_rounded(json, value, digits);
-}
-
-void tw_field_some_text(struct tw_json *json, const char *key, const char *text)
-{
-	tw_field_text(json, key, text && *text ? text : NULL);
-}
-
-void tw_field_us(struct tw_json *json, const char *key, int64_t ns)
-{
-	tw_json_key(json, key);
-	tw_json_decimal(json, ns, 3);
-}
-
-void tw_field_sum_us(struct tw_json *json, const char *key, tw_wide ns)
-{
-	if (tw_wide_fits(ns))
-		tw_field_us(json, key, (int64_t)ns);
-	else
-		tw_field_real(json, key, (double)ns / 1000, 3);
-}
-
-void tw_field_copy(struct tw_json *json, const char *key, const struct tw_json_value *value)
-{
-	if (key)
-		tw_json_key(json, key);
-	tw_json_copy(json, value);
 }

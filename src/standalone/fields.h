@@ -20,12 +20,14 @@ enum tw_field_kind {
 	TW_F_COUNT,  /* uint64_t */
 	TW_F_REAL,   /* double, rounded to `digits`; NaN */
 	TW_F_NUMBER, /* double as it is; NaN */
+	TW_F_MS,     /* double ms: short times with more digits; NaN */
 	TW_F_NS, /* int64_t ns, exact, by the unit `digits` is for: 3 µs, 6 ms; TRAWL_TIME_NONE */
 	TW_F_FLAG,    /* double that is 1 or 0, as a truth; NaN */
 	TW_F_FACT,    /* struct tw_facts: the one that `digits` is */
 	TW_F_LEVEL,   /* const struct tw_level *: its name; NULL */
 	TW_F_STRUCT,  /* a struct of `of` */
 	TW_F_POINTER, /* pointer to one; NULL */
+	TW_F_INLINE,  /* pointer to one, whose members stand here; not read */
 	TW_F_LIST,    /* TW_FIELD_LIST() of them */
 	TW_F_TEXTS,   /* TW_FIELD_LIST(const char *) */
 	TW_F_NAMED,   /* TW_FIELD_LIST(struct tw_named), an object */
@@ -77,6 +79,8 @@ struct tw_named {
 	double value;
 };
 
+/* The text, in the arena, which has its failure too; it is released. */
+const char *tw_kept(struct tw_arena *arena, struct tw_str *text);
 /* As a number with so many digits is written. */
 double tw_as_written(double value, unsigned digits);
 
@@ -114,9 +118,5 @@ void tw_field_count(struct tw_json *json, const char *key, uint64_t count);
 void tw_field_bool(struct tw_json *json, const char *key, bool value);
 /* Rounded to `digits`; NaN: null. */
 void tw_field_real(struct tw_json *json, const char *key, double value, unsigned digits);
-void tw_field_some_text(struct tw_json *json, const char *key, const char *text);
-void tw_field_us(struct tw_json *json, const char *key, int64_t ns);
-void tw_field_sum_us(struct tw_json *json, const char *key, tw_wide ns);
-void tw_field_copy(struct tw_json *json, const char *key, const struct tw_json_value *value);
 
 #endif

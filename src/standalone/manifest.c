@@ -189,9 +189,8 @@ static void use_timeline(struct tw_use *use, const struct trawl_table *table)
 				continue;
 			use->ns[i] = time.integer;
 			/* As it is written: whoever reads it gets the same. */
-			use->percent[i] = round(1e6 * percent_of((double)time.integer,
-								 (double)use->ns[TW_USE_TOTAL])) /
-					  1e6;
+			use->percent[i] = tw_as_written(
+				percent_of((double)time.integer, (double)use->ns[TW_USE_TOTAL]), 6);
 		}
 	}
 }

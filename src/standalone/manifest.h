@@ -60,14 +60,12 @@ struct tw_neighbour {
 struct tw_tree {
 	const char *op, *input_dims;
 	uint64_t uid, call_count;
-	double time_ms, chain_count, chain_us, chain_longest_us;
+	double time_ms;
 	TW_FIELD_LIST(struct tw_caller) callers;
 	TW_FIELD_LIST(struct tw_callee) callees;
 	TW_FIELD_LIST(struct tw_neighbour) neighbours;
-	TW_FIELD_LIST(const char *) chain, notes;
-	const char *chain_id, *chain_under;
-	uint64_t chain_same;
-	bool unfused_attention, fusion_opportunity;
+	TW_FIELD_LIST(const char *) notes;
+	bool unfused_attention;
 };
 
 extern const struct tw_fields tw_callee_fields, tw_tree_fields;
@@ -131,7 +129,7 @@ struct tw_manifest {
 	size_t *of_row;			 /* category by row of the table */
 };
 
-extern const struct tw_fields tw_manifest_fields;
+extern const struct tw_fields tw_manifest_fields, tw_category_fields;
 
 /* ---- of a report: all of it lies in the arena; `table` is unified_perf_summary, NULL: there is none */
 

@@ -2,11 +2,13 @@
 
 #include "analysis/analysis.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "os/file.h"
 #include "os/inputs.h"
 #include "standalone/manifest.h"
 #include "table/csv.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,7 +55,8 @@ bool tw_prepared_has(const struct tw_prepared *prepared, const char *folder, con
 
 	tw_str_init(&path, prepared->allocator);
 	tw_prepared_path(prepared, folder, name, &path);
-	there = !path.failed && !access(path.ptr, F_OK);
+	/* Without memory the reading says so. */
+	there = path.failed || !access(path.ptr, F_OK);
 	tw_str_release(&path);
 	return there;
 }
@@ -69,10 +72,8 @@ static int read_text(const struct tw_prepared *prepared, const char *folder, con
 	return tw_file_read_found(path->ptr, FILE_LIMIT, text, err);
 }
 
-const struct tw_json_value *tw_prepared_json_some(struct tw_prepared *prepared, const char *folder,
-						  const char *name,
-						  const struct tw_json_sieve *sieve,
-						  struct trawl_error *err)
+const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const char *folder,
+					     const char *name, struct trawl_error *err)
 {
 	const struct tw_json_value *value = NULL;
 	struct tw_str path, text;
@@ -80,22 +81,24 @@ const struct tw_json_value *tw_prepared_json_some(struct tw_prepared *prepared, 
 	tw_str_init(&path, prepared->allocator);
 	tw_str_init(&text, prepared->allocator);
 	if (!read_text(prepared, folder, name, &path, &text, err))
-		value = tw_json_parse_some(&prepared->arena, text.ptr, text.len, path.ptr, sieve,
-					   err);
+		value = tw_json_parse(&prepared->arena, text.ptr, text.len, path.ptr, err);
 	tw_str_release(&path);
 	tw_str_release(&text);
 	return value;
 }
 
-const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const char *folder,
-					     const char *name, struct trawl_error *err)
-{
-	return tw_prepared_json_some(prepared, folder, name, NULL, err);
-}
+/* ---- the operations of a category */
 
-static int read_ops(struct tw_prepared *prepared, const char *name,
-		    bool (*wanted)(const char *header), struct trawl_table **table,
-		    struct trawl_error *err)
+/* Rows of a table. */
+struct ops {
+	const struct trawl_table *table;
+	const size_t *rows; /* NULL: all in order */
+	size_t count;
+	const char *file; /* for messages */
+};
+
+static int read_table(struct tw_prepared *prepared, const char *name, struct trawl_table **table,
+		      struct trawl_error *err)
 {
 	struct tw_str path, text;
 	struct tw_arena arena;
@@ -107,8 +110,7 @@ static int read_ops(struct tw_prepared *prepared, const char *name,
 	tw_arena_init(&arena, prepared->allocator);
 	status = read_text(prepared, TW_CATEGORY_DATA, name, &path, &text, err);
 	if (!status)
-		status = tw_csv_parse_columns(&csv, &arena, text.ptr, text.len, path.ptr, wanted,
-					      err);
+		status = tw_csv_parse(&csv, &arena, text.ptr, text.len, path.ptr, err);
 	tw_str_release(&text);
 	if (!status)
 		status = tw_csv_table(&csv, &tw_analysis_unified_perf_summary.table,
@@ -118,8 +120,8 @@ static int read_ops(struct tw_prepared *prepared, const char *name,
 	return status;
 }
 
-static bool find_ops(const struct tw_manifest *manifest, const char *category,
-		     struct tw_prepared_ops *ops)
+/* Of the report while it is there. */
+static bool find_ops(const struct tw_manifest *manifest, const char *category, struct ops *ops)
 {
 	size_t i;
 
@@ -128,7 +130,9 @@ static bool find_ops(const struct tw_manifest *manifest, const char *category,
 
 		if (strcmp(c->name, category) || tw_category_is_system(c))
 			continue;
-		*ops = (struct tw_prepared_ops){ manifest->table, c->rows, c->ops_count };
+		ops->table = manifest->table;
+		ops->rows = c->rows;
+		ops->count = c->ops_count;
 		return true;
 	}
 	return false;
@@ -148,44 +152,67 @@ int tw_prepared_own(struct tw_prepared *prepared, struct trawl_table *table,
 	return 0;
 }
 
-int tw_prepared_ops(struct tw_prepared *prepared, const char *category,
-		    bool (*wanted)(const char *header), struct tw_prepared_ops *ops,
+static int find_all(struct tw_prepared *prepared, const char *category, struct ops *ops,
 		    struct trawl_error *err)
 {
-	const char *name = tw_prepared_name(prepared, category, "_ops.csv");
 	struct trawl_table *table;
 	int status;
 
-	*ops = (struct tw_prepared_ops){ 0 };
-	if (!name)
-		return tw_no_memory(err);
 	if (find_ops(prepared->manifest, category, ops))
 		return 0;
-	status = read_ops(prepared, name, wanted, &table, err);
+	status = read_table(prepared, ops->file, &table, err);
 	if (!status)
 		status = tw_prepared_own(prepared, table, err);
-	if (!status)
-		*ops = (struct tw_prepared_ops){ table, NULL, trawl_table_rows(table) };
-	return status;
+	if (status)
+		return status;
+	ops->table = table;
+	ops->count = trawl_table_rows(table);
+	return 0;
 }
 
-static size_t row_of(const struct tw_prepared_ops *ops, size_t at)
+static size_t row_of(const struct ops *ops, size_t at)
 {
 	return ops->rows ? ops->rows[at] : at;
 }
 
-bool tw_ops_lacks(const struct tw_prepared_ops *ops, size_t at, size_t column)
+/* Where a column is that rows are sorted by. */
+struct key {
+	const struct ops *ops;
+	size_t column;
+};
+
+static uint64_t largest_first(const void *context, uint32_t at)
 {
-	return tw_table_text_is(ops->table, row_of(ops, at), column, "");
+	const struct key *key = context;
+
+	/* A cell may hold any number. */
+	return UINT64_MAX -
+	       (uint64_t)(fmin(tw_table_number(key->ops->table, row_of(key->ops, at), key->column),
+			       1e15) *
+			  1e3);
 }
 
-double tw_ops_number(const struct tw_prepared_ops *ops, size_t at, size_t column)
+/* A number, or nothing; never text, and nothing is not enough where a number is needed. */
+static int read_number(const struct ops *ops, size_t at, size_t column,
+		       const struct tw_ops_column *wanted, double *value, struct trawl_error *err)
 {
-	return tw_table_number(ops->table, row_of(ops, at), column);
+	struct tw_str text;
+
+	*value = tw_table_number(ops->table, row_of(ops, at), column);
+	if ((isfinite(*value) && *value >= 0) ||
+	    (!wanted->needed && tw_table_text_is(ops->table, row_of(ops, at), column, "")))
+		return 0;
+	tw_str_init(&text, trawl_allocator_default());
+	tw_table_add_text(&text, ops->table, row_of(ops, at), column);
+	trawl_error_set(err, TRAWL_EFORMAT, "%s: row %zu: '%.40s' is no number for '%s'", ops->file,
+			at + 1, text.ptr ? text.ptr : "", wanted->header);
+	tw_str_release(&text);
+	return TRAWL_EFORMAT;
 }
 
-const char *tw_ops_text(struct tw_prepared *prepared, const struct tw_prepared_ops *ops, size_t at,
-			size_t column)
+/* It lives as long as the prepared; NULL when out of memory. */
+static const char *read_ops_text(struct tw_prepared *prepared, const struct ops *ops, size_t at,
+				 size_t column)
 {
 	const struct trawl_column *declared = trawl_table_column(ops->table, column);
 
@@ -194,23 +221,61 @@ const char *tw_ops_text(struct tw_prepared *prepared, const struct tw_prepared_o
 		       tw_table_own_text(ops->table, row_of(ops, at), column);
 }
 
-const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, const char *name,
-			     struct trawl_error *err)
+static int read_column(struct tw_prepared *prepared, const struct ops *ops, const uint32_t *order,
+		       const struct tw_ops_column *wanted, size_t size, char *rows,
+		       struct trawl_error *err)
 {
-	const char *kept = NULL;
-	struct tw_str path, text;
+	size_t column = trawl_table_find_column(ops->table, wanted->header), i;
 
-	tw_str_init(&path, prepared->allocator);
-	tw_str_init(&text, prepared->allocator);
-	if (!read_text(prepared, folder, name, &path, &text, err)) {
-		kept = tw_arena_copy(&prepared->arena, text.ptr, text.len);
-		if (!kept)
-			tw_no_memory(err);
+	if (wanted->needed && column == trawl_table_columns(ops->table))
+		return trawl_error_set(err, TRAWL_EFORMAT, "%s: no column '%s'", ops->file,
+				       wanted->header);
+	for (i = 0; i < ops->count; i++) {
+		void *at = rows + i * size + wanted->at;
+
+		if (!wanted->is_text) {
+			if (read_number(ops, order[i], column, wanted, at, err))
+				return err->status;
+			continue;
+		}
+		*(const char **)at = read_ops_text(prepared, ops, order[i], column);
+		if (!*(const char **)at)
+			return tw_no_memory(err);
 	}
-	tw_str_release(&path);
-	tw_str_release(&text);
-	return kept;
+	return 0;
 }
+
+int tw_prepared_rows(struct tw_prepared *prepared, const char *category,
+		     const struct tw_ops_list *list, struct tw_ops_rows *rows,
+		     struct trawl_error *err)
+{
+	struct ops ops = { .file = tw_prepared_name(prepared, category, "_ops.csv") };
+	struct key key = { &ops, 0 };
+	uint32_t *order;
+	size_t i;
+	int status = ops.file ? find_all(prepared, category, &ops, err) : tw_no_memory(err);
+
+	*rows = (struct tw_ops_rows){ 0 };
+	if (status)
+		return status;
+	order = tw_arena_array(&prepared->arena, ops.count + 1, sizeof(*order));
+	rows->at = tw_arena_array(&prepared->arena, ops.count + 1, list->size);
+	if (!order || !rows->at)
+		return tw_no_memory(err);
+	for (i = 0; i < ops.count; i++)
+		order[i] = (uint32_t)i;
+	key.column = trawl_table_find_column(ops.table, list->largest_first);
+	if (key.column < trawl_table_columns(ops.table) &&
+	    tw_sort(order, ops.count, largest_first, &key, prepared->allocator))
+		return tw_no_memory(err);
+	for (i = 0; i < list->count && !status; i++)
+		status = read_column(prepared, &ops, order, &list->columns[i], list->size, rows->at,
+				     err);
+	rows->count = ops.count;
+	return status;
+}
+
+/* ---- writing */
 
 int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, const char *name,
 		      const struct tw_str *text, struct trawl_error *err)

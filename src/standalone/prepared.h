@@ -56,32 +56,31 @@ bool tw_prepared_has(const struct tw_prepared *prepared, const char *folder, con
 /* NULL with an error that names the file, when it is not there or is no JSON. */
 const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const char *folder,
 					     const char *name, struct trawl_error *err);
-/* The same without what the sieve drops. */
-const struct tw_json_value *tw_prepared_json_some(struct tw_prepared *prepared, const char *folder,
-						  const char *name,
-						  const struct tw_json_sieve *sieve,
-						  struct trawl_error *err);
 /* Takes the table, which is freed with the rest: at once when memory is out. */
 int tw_prepared_own(struct tw_prepared *prepared, struct trawl_table *table,
 		    struct trawl_error *err) TRAWL_MUST_CHECK;
-/* The operations of a category: rows of a table. */
-struct tw_prepared_ops {
-	const struct trawl_table *table;
-	const size_t *rows; /* NULL: all in order */
+/* The operations of a category as structs: of each column where its value goes, NaN or "" without. */
+struct tw_ops_column {
+	const char *header;
+	size_t at; /* a double or, `is_text`, a const char * that lives as long as the prepared */
+	bool is_text, needed;
+};
+
+struct tw_ops_list {
+	const struct tw_ops_column *columns;
+	size_t count, size;	   /* of columns; of a struct */
+	const char *largest_first; /* by that column */
+};
+
+struct tw_ops_rows {
+	void *at; /* in the arena, zeroed but for the columns */
 	size_t count;
 };
-/* Those of the report, else of the file NAME_ops.csv, columns that are not wanted left out. */
-int tw_prepared_ops(struct tw_prepared *prepared, const char *category,
-		    bool (*wanted)(const char *header), struct tw_prepared_ops *ops,
-		    struct trawl_error *err) TRAWL_MUST_CHECK;
-bool tw_ops_lacks(const struct tw_prepared_ops *ops, size_t at, size_t column);
-double tw_ops_number(const struct tw_prepared_ops *ops, size_t at, size_t column);
-/* It lives as long as the prepared; NULL when out of memory. */
-const char *tw_ops_text(struct tw_prepared *prepared, const struct tw_prepared_ops *ops, size_t at,
-			size_t column);
-/* The text of a file, in the arena; NULL with an error. */
-const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, const char *name,
-			     struct trawl_error *err);
+
+/* Those of the report, else of the file NAME_ops.csv. */
+int tw_prepared_rows(struct tw_prepared *prepared, const char *category,
+		     const struct tw_ops_list *list, struct tw_ops_rows *rows,
+		     struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* Writes a file whole or not at all; a text that ran out of memory is an error. */
 int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, const char *name,

@@ -76,10 +76,10 @@ int tw_replay(struct tw_prepared *prepared, const char *const *ops, size_t count
 /* ---- reports */
 
 struct tw_reports_options {
-	const char *model; /* title */
-	bool no_workbook;  /* perf_report.xlsx is not written */
+	const char *model;			  /* title */
+	const struct tw_category_result *results; /* of the manifest's categories */
+	bool no_workbook;			  /* perf_report.xlsx is not written */
 	bool no_charts;
-	const struct trawl_table *findings; /* what limits the run; NULL: not known */
 };
 
 /* priority_data.json, the charts, the two Markdown reports, and the page. */

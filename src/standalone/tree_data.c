@@ -9,7 +9,6 @@
 #include "analysis/launches/siblings.h"
 #include "analysis/signature.h"
 #include "base/alloc.h"
-#include "base/hash.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,15 +65,7 @@ static const struct tw_member tree_fields[] = {
 	F(LIST, callers, "parent_chain", .of = &frames),
 	F(LIST, callees, "subtree", .of = &tw_callee_fields),
 	F(LIST, neighbours, "siblings", .of = &neighbours),
-	F(REAL, chain_count, "chain_count"),
-	F(REAL, chain_us, "chain_us", 3),
-	F(REAL, chain_longest_us, "chain_longest_us", 3),
 	F(BOOL, unfused_attention, "unfused_attention"),
-	F(TEXTS, chain, "chain", .inlined = true),
-	F(TEXT, chain_id, "chain_id"),
-	F(TEXT, chain_under, "chain_under"),
-	F(COUNT, chain_same, "chain_same"),
-	F(BOOL, fusion_opportunity, "fusion_opportunity"),
 	F(TEXTS, notes, "notes"),
 };
 #undef F
@@ -407,96 +398,6 @@ static void add_neighbours(const struct trees *t, const struct tw_siblings *s, s
 		};
 }
 
-static bool copies_to_host(const struct trees *t, uint32_t node)
-{
-	uint64_t count, i;
-	const uint32_t *under = tw_gpu_under(t->in->modelled, node, &count);
-
-	for (i = 0; i < count; i++)
-		if (tw_kernel_has(TW_TRAIT_HOST_COPY,
-				  event_text(t, t->in->derived->gpu.event[under[i]])))
-			return true;
-	return false;
-}
-
-/* Work that a compiler can put into one kernel with what stands beside it. */
-static bool is_fusible(const struct trees *t, const struct tw_sibling *sibling)
-{
-	static const char *const kinds[] = { "elementwise", "reduce", "NORM_fwd", "RMSNorm" };
-	size_t i;
-
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(sibling->category, kinds[i]))
-			return !copies_to_host(t, sibling->node);
-	return false;
-}
-
-/* The innermost module in which the operations beside each other are, NULL: none. */
-static const char *module_of(const struct trees *t, const struct tw_siblings *s, uint64_t target)
-{
-	bool inside = false;
-	unsigned depth;
-	uint32_t event;
-
-	for (depth = 0; (event = tw_enclosing_at(&t->around, target, depth)) != TW_NOT_ENCLOSED;
-	     depth++) {
-		inside |= event == s->event;
-		if (inside && is_module(t, event))
-			return event_text(t, event);
-	}
-	return NULL;
-}
-
-static bool same_call(const struct trees *t, uint32_t a, uint32_t b)
-{
-	const struct trawl_trace *trace = t->in->trace;
-
-	return trace->events.name[a] == trace->events.name[b] &&
-	       tw_signature_texts(trace, a).dims == tw_signature_texts(trace, b).dims;
-}
-
-/*
- * The run of fusible operations around the operation itself: members in order; what they are and work
- * on, in one number; how often the operation is in it.
- */
-static void add_chain(struct trees *t, const struct tw_siblings *s, size_t i, struct tw_tree *tree)
-{
-	const uint32_t *events = t->in->derived->host.event;
-	int64_t ns = 0, longest_ns = 0;
-	size_t first = s->self, end = s->self, k;
-	uint64_t id = 0;
-
-	tree->chain_count = tree->chain_us = tree->chain_longest_us = NAN;
-	if (!s->count || !is_fusible(t, &s->items[s->self]))
-		return;
-	while (first && is_fusible(t, &s->items[first - 1]))
-		first--;
-	while (end < s->count && is_fusible(t, &s->items[end]))
-		end++;
-	tree->chain.at = tw_arena_array(t->arena, end - first, sizeof(*tree->chain.at));
-	for (k = first; tree->chain.at && k < end; k++) {
-		uint32_t member = events[s->items[k].node];
-		const char *name = event_text(t, member);
-		const struct tw_pool_entry *dims =
-			&t->in->trace->texts.entries[tw_signature_texts(t->in->trace, member).dims];
-
-		tree->chain.at[tree->chain.count++] = name;
-		id = tw_hash_mix(id ^ tw_hash_fixed(name, strlen(name)),
-				 TW_HASH_K1 ^ tw_hash_fixed(dims->ptr, dims->len));
-		tree->chain_same += same_call(t, member, events[s->items[s->self].node]);
-		ns += s->items[k].gpu_ns;
-		if (s->items[k].gpu_ns > longest_ns)
-			longest_ns = s->items[k].gpu_ns;
-	}
-	tree->chain_count = (double)(end - first);
-	tree->chain_us = (double)ns / 1e3;
-	tree->chain_longest_us = (double)longest_ns / 1e3;
-	tree->chain_under = module_of(t, s, i);
-	tw_str_clear(&t->text);
-	tw_str_addf(&t->text, "%016llx", (unsigned long long)id);
-	tree->chain_id = keep(t);
-}
-
 /* A softmax with a matrix product before and one behind it, among what runs beside the operation. */
 static bool find_attention(const struct trees *t, const struct tw_siblings *s)
 {
@@ -523,27 +424,16 @@ static void add_note(struct trees *t, struct tw_tree *tree, const char *format, 
 	tree->notes.at[tree->notes.count++] = keep(t);
 }
 
-/* What could be one kernel, and what was left out of the tree. */
+/* What was left out of the tree. */
 static void add_notes(struct trees *t, size_t i, size_t left_out, const struct tw_siblings *s,
 		      struct tw_tree *tree)
 {
-	const struct tw_rule *rule = NULL;
-	struct tw_facts facts;
-
-	tw_facts_init(&facts);
-	facts.value[TW_FACT_chain_count] = tree->chain_count;
-	facts.value[TW_FACT_chain_us] = tree->chain_us;
-	facts.value[TW_FACT_chain_longest_us] = tree->chain_longest_us;
-	facts.value[TW_FACT_unfused_attention] = tree->unfused_attention;
-	tree->fusion_opportunity = tw_rule_next("fusion", &facts, NULL);
-	tree->notes.at = tw_arena_array(t->arena, TW_MOST_ADVICE + 3, sizeof(*tree->notes.at));
-	while (tree->notes.at && (rule = tw_rule_next("fusion", &facts, rule))) {
-		tw_str_clear(&t->text);
-		tw_rule_text(&t->text, rule->issue, &facts);
-		tree->notes.at[tree->notes.count++] = keep(t);
-	}
+	tree->notes.at = tw_arena_array(t->arena, 4, sizeof(*tree->notes.at));
 	if (!tree->notes.at)
 		return;
+	if (tree->unfused_attention)
+		tree->notes.at[tree->notes.count++] =
+			"unfused attention: a softmax between two GEMMs";
 	if (tw_enclosing_is_full(&t->around, i) || tw_enclosing_is_full(&t->around, t->count + i))
 		add_note(t, tree, "the callers may go on: the %zu innermost are looked at",
 			 t->around.most);
@@ -572,7 +462,6 @@ static void grow_tree(struct trees *t, size_t i, struct tw_tree *tree)
 	if (place->node != TW_NONE)
 		tw_siblings_of(&siblings, t->in, place->node, &t->around, i);
 	add_neighbours(t, &siblings, tree);
-	add_chain(t, &siblings, i, tree);
 	tree->unfused_attention = find_attention(t, &siblings);
 	add_notes(t, i, left_out, &siblings, tree);
 }

@@ -156,7 +156,7 @@ class Prepare(Case):
         self.assertEqual(tree["subtree"][0]["input_dims"], "((64, 64), (64, 64))")
         self.assertEqual(tree["parent_chain"], [{"name": "aten::matmul", "type": "operation"}])
 
-    def test_neighbours_that_could_be_one_kernel(self):
+    def test_neighbours(self):
         events = [python("nn.Module: Norm_0", 95, 100)]
         for i, name in enumerate(("aten::pow", "aten::add", "aten::mul")):
             events += call(name, 100 + 12 * i, i + 1,
@@ -166,13 +166,7 @@ class Prepare(Case):
         tree = self.tree("elementwise", "aten::add")
         self.assertEqual([s["name"] for s in tree["siblings"]],
                          ["aten::pow", "aten::add", "aten::mul", "aten::mm"])
-        self.assertEqual((tree["chain_count"], tree["chain_us"]), (3, 30))
-        self.assertEqual((tree["chain_longest_us"], tree["chain_same"]), (10, 1))
-        self.assertEqual(tree["chain_under"], "nn.Module: Norm_0")
-        self.assertEqual(tree["chain"], ["aten::pow", "aten::add", "aten::mul"])
-        self.assertEqual(tree["chain_id"], self.tree("elementwise", "aten::mul")["chain_id"])
-        self.assertIs(tree["fusion_opportunity"], True)
-        self.assertIs(self.tree("gemm", "aten::mm")["fusion_opportunity"], False)
+        self.assertEqual([s.get("self", False) for s in tree["siblings"]], [False, True, False, False])
 
     def test_callers_however_deep(self):
         """The outermost module counts, 64 callers away and more; beyond 1024 it is said."""

@@ -5,7 +5,7 @@
  */
 #include "book/book.h"
 #include "render/render.h"
-#include "standalone/replay.h"
+#include "standalone/replay/replay.h"
 #include "table/csv.h"
 
 #include <stdlib.h>

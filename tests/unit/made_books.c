@@ -1,6 +1,6 @@
 #include "made_books.h"
 
-#include "standalone/replay.h"
+#include "standalone/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>

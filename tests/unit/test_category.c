@@ -13,7 +13,7 @@
 #include "edges.h"
 #include "failing.h"
 #include "scratch.h"
-#include "standalone/category.h"
+#include "standalone/category/category.h"
 #include "standalone/literal.h"
 
 /* ---- rules */
@@ -712,8 +712,7 @@ static void write_tree(const char *category, const char *siblings)
 	snprintf(name, sizeof(name), "category_data/%s_tree_data.json", category);
 	snprintf(
 		text, sizeof(text),
-		"{\"7\": {\"chain_count\": 3, \"chain_us\": 30.5, \"chain_longest_us\": 12.5, "
-		"\"chain\": [\"aten::mul\", \"aten::add\", \"aten::mul\"], \"chain_same\": 2, \"chain_id\": \"c\", \"chain_under\": \"nn.Module: Attention_0\", \"parent_chain\": [{\"name\": "
+		"{\"7\": {\"parent_chain\": [{\"name\": "
 		"\"<built-in method bmm of type object at 0x7f6660>\", \"type\": \"python\"}, {\"name\": \"attn.py(12): forward\", \"type\": "
 		"\"python\"}, {\"name\": \"nn.Module: Attention_0\", \"type\": \"module\"}, "
 		"{\"name\": \"nn.Module: Layer_3\", \"type\": \"module\"}], \"siblings\": [%s]}}",

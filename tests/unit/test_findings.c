@@ -248,7 +248,6 @@ static const struct {
 	{ "any_overall", "few_large", TW_FACT_mean_us, FROM, 100 },
 	{ "any_overall", "many_small", TW_FACT_calls, ABOVE, 100 },
 	{ "any_overall", "many_small", TW_FACT_mean_us, BELOW, 20 },
-	{ "fusion", "chain", TW_FACT_chain_count, FROM, 3 },
 	{ "multi_kernel_h2d", "small_and_frequent", TW_FACT_copy_count, ABOVE, 10 },
 	{ "multi_kernel_h2d", "small_and_frequent", TW_FACT_copy_mean_bytes, BELOW, 1024 },
 	{ "multi_kernel_h2d", "frequent", TW_FACT_copy_count, ABOVE, 10 },

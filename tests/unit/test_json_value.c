@@ -39,67 +39,6 @@ static void members_and_elements(void **state)
 	tw_arena_release(&arena);
 }
 
-static bool keep_odd(void *seen, const struct tw_json_value *item)
-{
-	double number = item->type == TW_JSON_OBJECT ? tw_json_number(tw_json_get(item, "n")) :
-						       tw_json_number(item);
-
-	++*(unsigned *)seen;
-	return fmod(number, 2) > 0;
-}
-
-static void a_sieve_keeps_some_items(void **state)
-{
-	static const char text[] =
-		"{\"other\": [2, 4], \"list\": [1, 2, {\"n\": 3, \"list\": [2]}, "
-		"{\"n\": 4}, [8], 5, 6], \"end\": {\"list\": [2]}}";
-	unsigned seen = 0;
-	const struct tw_json_sieve sieve = { "list", keep_odd, &seen };
-	const struct tw_json_value *v, *list;
-	struct trawl_error err;
-
-	tw_arena_init(&arena, trawl_allocator_default());
-	v = tw_json_parse_some(&arena, text, strlen(text), "f.json", &sieve, &err);
-	list = tw_json_get(v, "list");
-	assert_int_equal(seen, 7);
-	assert_int_equal(list->count, 3);
-	assert_true(tw_json_number(list->first) == 1);
-	assert_int_equal(tw_json_get(list->first->next, "list")->count, 1);
-	assert_true(tw_json_number(list->first->next->next) == 5);
-	assert_null(list->first->next->next->next);
-	assert_int_equal(tw_json_get(v, "other")->count, 2);
-	assert_int_equal(tw_json_get(tw_json_get(v, "end"), "list")->count, 1);
-	tw_arena_release(&arena);
-}
-
-static bool drop(void *context, const struct tw_json_value *item)
-{
-	return false;
-}
-
-static void what_a_sieve_drops_takes_no_memory(void **state)
-{
-	const struct tw_json_sieve sieve = { "list", drop, NULL };
-	struct failing failing;
-	struct trawl_error err;
-	struct tw_str text;
-	size_t live, i;
-
-	failing_init(&failing, -1);
-	tw_arena_init(&arena, &failing.allocator);
-	tw_str_init(&text, trawl_allocator_default());
-	tw_str_add_cstr(&text, "{\"list\": [{}");
-	for (i = 0; i < 10000; i++)
-		tw_str_add_cstr(&text, ", {\"name\": \"an operation\", \"sizes\": [[1], [2, 3]]}");
-	tw_str_add_cstr(&text, "]}");
-	assert_non_null(tw_json_parse_some(&arena, text.ptr, text.len, "f.json", &sieve, &err));
-	live = failing.live_bytes;
-	assert_in_range(live, 1, 4096);
-	tw_str_release(&text);
-	tw_arena_release(&arena);
-	assert_int_equal(failing.live_blocks, 0);
-}
-
 static void what_is_not_there_is_null(void **state)
 {
 	const struct tw_json_value *v = parse("{\"a\": 1}");
@@ -185,8 +124,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_and_elements),
-		cmocka_unit_test(a_sieve_keeps_some_items),
-		cmocka_unit_test(what_a_sieve_drops_takes_no_memory),
 		cmocka_unit_test(what_is_not_there_is_null),
 		cmocka_unit_test(a_mistake_names_the_place),
 		cmocka_unit_test(deep_nesting_is_refused),

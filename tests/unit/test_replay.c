@@ -14,7 +14,7 @@
 #include "failing.h"
 #include "json/python.h"
 #include "scratch.h"
-#include "standalone/replay.h"
+#include "standalone/replay/replay.h"
 #include "standalone/standalone.h"
 
 #include <limits.h>

@@ -26,7 +26,7 @@
 #include "io/unzip.h"
 #include "render/render.h"
 #include "scratch.h"
-#include "standalone/replay.h"
+#include "standalone/replay/replay.h"
 #include "table/table.h"
 #include "trawl/render.h"
 

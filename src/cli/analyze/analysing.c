@@ -5,6 +5,7 @@
 #include "base/reuse.h"
 #include "os/file.h"
 #include "os/thread.h"
+#include "standalone/manifest.h"
 #include "table/table.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 struct analysis {
 	const struct cli_analysing *a;
 	struct tw_prepared prepared;
-	struct trawl_table *categories; /* how each ended */
+	struct trawl_table *categories;	    /* how each ended */
+	struct tw_category_result *results; /* in the manifest's order */
 	const struct trawl_diagnosis *diagnosis;
 	size_t failed, packages;
 };
@@ -27,17 +29,18 @@ static void tell_time(const struct analysis *run, const char *what, double start
 
 /* ---- the steps */
 
+/* A category and how it ended. */
 struct ending {
 	const char *name;
-	struct tw_category_result result;
+	const struct tw_category_result *result;
 };
 
 /* By time, most first; those without a time are last. */
 static int compare_endings(const void *a, const void *b)
 {
 	const struct ending *p = a, *q = b;
-	double p_ms = p->result.time_ms >= 0 ? p->result.time_ms : -1;
-	double q_ms = q->result.time_ms >= 0 ? q->result.time_ms : -1;
+	double p_ms = p->result->time_ms >= 0 ? p->result->time_ms : -1;
+	double q_ms = q->result->time_ms >= 0 ? q->result->time_ms : -1;
 
 	if (p_ms != q_ms)
 		return p_ms > q_ms ? -1 : 1;
@@ -47,34 +50,27 @@ static int compare_endings(const void *a, const void *b)
 /* A category that cannot be analysed is left out of the rest, and named. */
 static int analyse_categories(struct analysis *run, struct trawl_error *err)
 {
-	const struct tw_json_value *manifest, *list, *category;
+	const struct tw_manifest *manifest = run->prepared.manifest;
+	size_t count = manifest->categories.count, i;
+	struct ending *endings = cli_alloc(count, sizeof(*endings));
 	double start = cli_seconds();
-	struct ending *endings;
-	size_t count = 0, i;
 
-	manifest = tw_prepared_json(&run->prepared, "", TW_MANIFEST, err);
-	if (!manifest)
-		return err->status;
-	list = tw_json_get(manifest, "categories");
-	endings = cli_alloc(list->count, sizeof(*endings));
-	for (category = list->first; category; category = category->next) {
-		struct ending *e = &endings[count++];
-		int status;
+	run->results = cli_alloc(count, sizeof(*run->results));
+	for (i = 0; i < count; i++) {
+		const char *name = manifest->categories.at[i].name;
+		int status = tw_category_analyse(&run->prepared, name, &run->results[i], err);
 
-		*e = (struct ending){ .result = { .status = TW_CATEGORY_DONE } };
-		e->name = tw_json_text(tw_json_get(category, "name"));
-		status = tw_category_analyse(&run->prepared, e->name, &e->result, err);
 		if (status)
 			return status;
-		if (e->result.status == TW_CATEGORY_FAILED) {
-			cli_message("category %s skipped: %s", e->name, e->result.message);
-			run->failed++;
-		}
+		endings[i] = (struct ending){ name, &run->results[i] };
+		if (run->results[i].status != TW_CATEGORY_FAILED)
+			continue;
+		cli_message("category %s skipped: %s", name, run->results[i].message);
+		run->failed++;
 	}
-	if (count)
-		qsort(endings, count, sizeof(*endings), compare_endings);
+	qsort(endings, count, sizeof(*endings), compare_endings);
 	for (i = 0; i < count; i++)
-		cli_add_category(run->categories, endings[i].name, &endings[i].result);
+		cli_add_category(run->categories, endings[i].name, endings[i].result);
 	tell_time(run, "categories analyzed", start);
 	return 0;
 }
@@ -152,13 +148,13 @@ static const char *title_of(const char *path)
 static int analyse(struct analysis *run, struct trawl_error *err)
 {
 	const struct cli_analysing *a = run->a;
+	int status = analyse_categories(run, err);
 	const struct tw_reports_options options = {
 		.model = a->model ? a->model : title_of(a->reporting.path),
+		.results = run->results,
 		.no_workbook = a->reporting.no_xlsx,
-		.findings = trawl_diagnosis_findings(run->diagnosis),
 		.no_charts = a->no_plots,
 	};
-	int status = analyse_categories(run, err);
 	double start = cli_seconds();
 
 	if (!status && !a->no_replay)

@@ -2,38 +2,37 @@
 #include "cli/analyze/analysing.h"
 
 #include "data/tables.h"
+#include "standalone/manifest.h"
 #include "table/table.h"
 
 #include <string.h>
 
-/* What was prepared; a null value where nobody wrote down what. NULL: nothing was. */
-static const struct tw_json_value *manifest_of(struct tw_prepared *prepared,
-					       struct trawl_error *err)
+/* What was prepared; *manifest is NULL where nobody wrote down what. */
+static int find_manifest(struct tw_prepared *prepared, const struct tw_manifest **manifest,
+			 struct trawl_error *err)
 {
-	if (tw_prepared_has(prepared, "", TW_MANIFEST))
-		return tw_prepared_json(prepared, "", TW_MANIFEST, err);
-	if (tw_prepared_has(prepared, TW_CATEGORY_DATA, TW_MANIFEST))
-		return tw_prepared_json(prepared, TW_CATEGORY_DATA, TW_MANIFEST, err);
+	*manifest = tw_manifest_read(prepared, err);
+	if (*manifest)
+		return 0;
+	if (err->status != TRAWL_ENODATA)
+		return err->status;
 	if (tw_prepared_has(prepared, "", TW_CATEGORY_DATA))
-		return tw_json_get(NULL, "");
-	trawl_error_set(err, TRAWL_EIO, "no data in '%s': run 'trawl prepare TRACE -o DIR'",
-			prepared->dir);
-	return NULL;
+		return 0;
+	return trawl_error_set(err, TRAWL_EIO, "no data in '%s': run 'trawl prepare TRACE -o DIR'",
+			       prepared->dir);
 }
 
 /* One that the analysis knows, or that the trace has. */
-static bool is_category(struct tw_prepared *prepared, const struct tw_json_value *manifest,
+static bool is_category(struct tw_prepared *prepared, const struct tw_manifest *manifest,
 			const char *name)
 {
-	const struct tw_json_value *category = tw_json_get(manifest, "categories")->first;
 	const char *file = tw_prepared_name(prepared, name, "_ops.csv");
 	size_t i;
 
 	if (file && !strchr(name, '/') && tw_prepared_has(prepared, TW_CATEGORY_DATA, file))
 		return true;
-
-	for (; category; category = category->next)
-		if (!strcmp(tw_json_text(tw_json_get(category, "name")), name))
+	for (i = 0; manifest && i < manifest->categories.count; i++)
+		if (!strcmp(manifest->categories.at[i].name, name))
 			return true;
 	for (i = 0; i < tw_analysis_category_count; i++)
 		if (!strcmp(tw_analysis_categories[i].name, name))
@@ -41,17 +40,16 @@ static bool is_category(struct tw_prepared *prepared, const struct tw_json_value
 	return !strcmp(name, "multi_kernel") || !strcmp(name, "cpu_idle");
 }
 
-static int tell_unknown(const struct cli_command *command, const struct tw_json_value *manifest,
+static int tell_unknown(const struct cli_command *command, const struct tw_manifest *manifest,
 			const char *name)
 {
-	const struct tw_json_value *category = tw_json_get(manifest, "categories")->first;
 	struct tw_str list;
+	size_t i;
 	int status;
 
 	tw_str_init(&list, trawl_allocator_default());
-	for (; category; category = category->next)
-		tw_str_addf(&list, "%s%s", list.len ? ", " : "",
-			    tw_json_text(tw_json_get(category, "name")));
+	for (i = 0; manifest && i < manifest->categories.count; i++)
+		tw_str_addf(&list, "%s%s", i ? ", " : "", manifest->categories.at[i].name);
 	status = cli_usage_error(command, "unknown category '%.60s'; categories: %s", name,
 				 list.failed || !list.len ? "none" : list.ptr);
 	tw_str_release(&list);
@@ -62,13 +60,12 @@ static int analyse_category(const struct cli_command *command, struct tw_prepare
 			    const char *name, enum tw_format format)
 {
 	struct tw_category_result result = { .status = TW_CATEGORY_DONE };
-	const struct tw_json_value *manifest;
+	const struct tw_manifest *manifest;
 	struct trawl_table *table;
 	struct trawl_error err;
 	int status;
 
-	manifest = manifest_of(prepared, &err);
-	if (!manifest)
+	if (find_manifest(prepared, &manifest, &err))
 		return cli_fail(&err);
 	if (!is_category(prepared, manifest, name))
 		return tell_unknown(command, manifest, name);

@@ -1,8 +1,10 @@
 /* trawl prepare: first steps of the standalone analysis, for those who run the others themselves. */
 #include "cli/analyze/analysing.h"
 
+#include "standalone/manifest.h"
 #include "table/table.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -18,33 +20,27 @@ static const struct trawl_column columns[] = {
 static const struct tw_table_spec spec =
 	TW_SPEC("categories", "prepared categories", columns, .keep_empty = true);
 
-static void add_category_row(struct trawl_table *table, const struct tw_json_value *category)
+static void add_category_row(struct trawl_table *table, const struct tw_prepared_category *category)
 {
+	bool system = tw_category_is_system(category);
 	size_t row = tw_table_add_row(table);
 
-	tw_table_set_str(table, row, 0, tw_json_text(tw_json_get(category, "name")));
-	tw_table_set_integer(table, row, 1,
-			     (int64_t)tw_json_number(tw_json_get(category, "ops_count")));
+	tw_table_set_str(table, row, 0, category->name);
+	tw_table_set_integer(table, row, 1, (int64_t)category->ops_count);
 	tw_table_set_real(table, row, 2,
-			  tw_json_number(tw_json_get(category, "gpu_kernel_time_ms")));
+			  system ? (double)NAN : tw_as_written(category->kernel_ms, 3));
 	tw_table_set_real(table, row, 3,
-			  tw_json_number(tw_json_get(category, "percent_of_compute")));
-	tw_table_set_str(table, row, 4, tw_json_text(tw_json_get(category, "skill")));
+			  system ? (double)NAN : tw_as_written(category->percent_of_compute, 2));
+	tw_table_set_str(table, row, 4, category->skill);
 }
 
-static int print_categories(const struct cli_reporting *r, struct tw_prepared *prepared)
+static int print_categories(const struct cli_reporting *r, const struct tw_manifest *manifest)
 {
-	struct trawl_error err;
-	const struct tw_json_value *manifest = tw_prepared_json(prepared, "", TW_MANIFEST, &err),
-				   *category;
-	struct trawl_table *table;
+	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
+	size_t i;
 
-	if (!manifest)
-		return cli_fail(&err);
-	table = tw_table_new(&spec, trawl_allocator_default());
-	category = tw_json_get(manifest, "categories")->first;
-	for (; table && category; category = category->next)
-		add_category_row(table, category);
+	for (i = 0; table && i < manifest->categories.count; i++)
+		add_category_row(table, &manifest->categories.at[i]);
 	return cli_print_table(table, r->common.format, "prepare");
 }
 
@@ -60,7 +56,7 @@ static int write_and_print(const struct cli_reporting *r, const struct trawl_rep
 	    tw_prepare(&prepared, report, cli_trace_name(r->path), &err))
 		status = cli_fail(&err);
 	else
-		status = print_categories(r, &prepared);
+		status = print_categories(r, prepared.manifest);
 	if (status == CLI_DONE && !r->common.quiet)
 		cli_message("prepared in %s/", dir);
 	tw_prepared_release(&prepared);

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/alloc.h"
-#include "standalone/replay.h"
+#include "standalone/replay/replay.h"
 #include "table/table.h"
 
 #include <stddef.h>

@@ -1,9 +1,10 @@
-/* What analyze and category print: read back from what they wrote. */
+/* What analyze and category print. */
 #include "cli/analyze/analysing.h"
 #include "cli/analyze/findings.h"
 
 #include "base/alloc.h"
 #include "render/escape.h"
+#include "standalone/manifest.h"
 #include "table/table.h"
 
 #include <math.h>
@@ -71,35 +72,25 @@ static const struct trawl_column analysis_columns[] = {
 static const struct tw_table_spec analysis_spec =
 	TW_SPEC("analysis", "analyzed trace", analysis_columns, .keep_empty = true);
 
-/* NULL for a text that is not there, which leaves the cell missing. */
-static const char *text_of(const struct tw_json_value *object, const char *key)
+static struct trawl_table *analysis_table(const struct tw_manifest *m)
 {
-	const char *text = tw_json_text(tw_json_get(object, key));
-
-	return *text ? text : NULL;
-}
-
-static struct trawl_table *analysis_table(const struct tw_json_value *manifest)
-{
-	static const char *const shares[] = { TW_KEY_TOTAL_TIME_MS, "computation_time_percent",
-					      "exposed_comm_time_percent",
-					      "exposed_memcpy_time_percent", "idle_time_percent" };
+	static const enum tw_use_part shares[] = { TW_USE_COMPUTATION, TW_USE_COMM, TW_USE_MEMCPY,
+						   TW_USE_IDLE };
 	struct trawl_table *table = tw_table_new(&analysis_spec, trawl_allocator_default());
-	const struct tw_json_value *use = tw_json_get(manifest, "gpu_utilization");
-	const char *platform = text_of(manifest, "platform"), *by;
+	const char *by = m->platform_guessed ? "device" : "option";
 	size_t i;
 
 	if (!table)
 		return NULL;
-	by = tw_json_true(tw_json_get(manifest, "platform_guessed")) ? "device" : "option";
 	tw_table_add_row(table);
-	tw_table_set_str(table, 0, 0, text_of(manifest, "trace_path"));
-	tw_table_set_str(table, 0, 1, text_of(manifest, "view"));
-	tw_table_set_str(table, 0, 2, platform);
-	tw_table_set_str(table, 0, 3, platform ? by : NULL);
-	tw_table_set_str(table, 0, 4, text_of(manifest, "device_name"));
+	tw_table_set_str(table, 0, 0, *m->trace_path ? m->trace_path : NULL);
+	tw_table_set_str(table, 0, 1, *m->view ? m->view : NULL);
+	tw_table_set_str(table, 0, 2, m->platform);
+	tw_table_set_str(table, 0, 3, m->platform ? by : NULL);
+	tw_table_set_str(table, 0, 4, m->device_name && *m->device_name ? m->device_name : NULL);
+	tw_table_set_real(table, 0, 5, tw_use_ms(&m->use, TW_USE_TOTAL));
 	for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-		tw_table_set_real(table, 0, 5 + i, tw_json_number(tw_json_get(use, shares[i])));
+		tw_table_set_real(table, 0, 6 + i, m->use.percent[shares[i]]);
 	return table;
 }
 
@@ -121,29 +112,26 @@ static bool has_cell(const struct trawl_table *table, size_t row, size_t column)
 	return trawl_table_cell(table, row, column).state == TRAWL_CELL_VALUE;
 }
 
-static void add_platform_text(struct tw_str *out, const struct tw_json_value *manifest)
+static void add_platform_text(struct tw_str *out, const struct tw_manifest *m)
 {
-	const char *platform = text_of(manifest, "platform");
-	const char *device = text_of(manifest, "device_name");
-
 	tw_str_add_cstr(out, "platform: ");
-	if (!platform) {
+	if (!m->platform) {
 		tw_str_add_cstr(out, "unknown, so efficiencies are unknown: set --platform");
 		return;
 	}
-	tw_escape_terminal(out, platform, strlen(platform));
-	if (tw_json_true(tw_json_get(manifest, "platform_guessed"))) {
-		tw_str_add_cstr(out, ", from the device in the trace");
-		if (device) {
-			tw_str_add_cstr(out, " (");
-			tw_escape_terminal(out, device, strlen(device));
-			tw_str_add_char(out, ')');
-		}
-		tw_str_add_cstr(out, "; override with --platform");
+	tw_escape_terminal(out, m->platform, strlen(m->platform));
+	if (!m->platform_guessed)
+		return;
+	tw_str_add_cstr(out, ", from the device in the trace");
+	if (m->device_name && *m->device_name) {
+		tw_str_add_cstr(out, " (");
+		tw_escape_terminal(out, m->device_name, strlen(m->device_name));
+		tw_str_add_char(out, ')');
 	}
+	tw_str_add_cstr(out, "; override with --platform");
 }
 
-static void add_platform(struct cli_screen *s, const struct tw_json_value *manifest)
+static void add_platform(struct cli_screen *s, const struct tw_manifest *manifest)
 {
 	struct tw_str line;
 
@@ -176,49 +164,44 @@ static void add_use(struct cli_screen *s, const struct trawl_table *analysis)
 	cli_add_line(s, &line, 0);
 }
 
-static void add_defect(struct cli_screen *s, const struct tw_json_value *defect)
+static void add_flaw(struct cli_screen *s, const struct tw_flaw *flaw)
 {
-	const char *severity = text_of(defect, "severity"), *meaning = text_of(defect, "meaning");
 	struct tw_str line;
 
-	if (!severity || !meaning || !strcmp(severity, "note"))
+	if (!strcmp(flaw->severity, "note"))
 		return;
 	tw_str_init(&line, s->out.allocator);
-	tw_str_addf(&line, "%s: %.0f x ", severity, tw_json_number(tw_json_get(defect, "count")));
-	tw_escape_terminal(&line, meaning, strlen(meaning));
+	tw_str_addf(&line, "%s: %llu x ", flaw->severity, (unsigned long long)flaw->count);
+	tw_escape_terminal(&line, flaw->meaning, strlen(flaw->meaning));
 	cli_add_line(s, &line, 0);
 }
 
 /* What the figures do not hold. */
-static void add_missing(struct cli_screen *s, const struct tw_json_value *manifest)
+static void add_missing(struct cli_screen *s, const struct tw_manifest *m)
 {
-	const struct tw_json_value *u = tw_json_get(manifest, "unlinked");
-	const struct tw_json_value *d = tw_json_get(manifest, "defects")->first;
-	const char *platform = text_of(manifest, "platform");
-	const char *device = text_of(manifest, "platform_of_device");
 	struct tw_str line;
+	size_t i;
 
-	if (platform && device && strcmp(platform, device)) {
+	if (m->platform && m->platform_of_device && strcmp(m->platform, m->platform_of_device)) {
 		tw_str_init(&line, s->out.allocator);
 		tw_str_add_cstr(&line, "device in the trace: ");
-		tw_escape_terminal(&line, device, strlen(device));
+		tw_escape_terminal(&line, m->platform_of_device, strlen(m->platform_of_device));
 		cli_add_line(s, &line, 0);
 	}
-	if (tw_json_number(tw_json_get(u, "count")) > 0)
+	if (m->unlinked)
 		cli_add_wrapped(s,
 				cli_text("%.3f ms of GPU work (%.1f %%) have no matching launch: "
 					 "not attributed to any op, category times are lower "
 					 "bounds",
-					 tw_json_number(tw_json_get(u, "time_ms")),
-					 tw_json_number(tw_json_get(u, TW_KEY_PERCENT_OF_TOTAL))),
+					 m->unlinked->time_ms, m->unlinked->percent_of_total),
 				0);
-	if (tw_json_true(tw_json_get(manifest, "linked_only")))
+	if (m->linked_only)
 		tw_str_add_cstr(&s->out, "GPU work without a matching launch is skipped\n");
-	for (; d; d = d->next)
-		add_defect(s, d);
+	for (i = 0; i < m->flaws.count; i++)
+		add_flaw(s, &m->flaws.at[i]);
 }
 
-static int print_text(const struct tw_json_value *manifest, const struct trawl_diagnosis *diagnosis,
+static int print_text(const struct tw_manifest *manifest, const struct trawl_diagnosis *diagnosis,
 		      const struct trawl_table *const tables[TABLES])
 {
 	bool has_work = has_cell(tables[0], 0, 5) && trawl_table_cell(tables[0], 0, 5).real > 0;
@@ -264,13 +247,10 @@ int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categor
 		       const struct trawl_job_report *job_report, enum tw_format format)
 {
 	struct trawl_table *tables[TABLES] = { NULL, categories };
-	const struct tw_json_value *manifest;
+	const struct tw_manifest *manifest = prepared->manifest;
 	struct trawl_error err;
 	int status = CLI_FAILED, i;
 
-	manifest = tw_prepared_json(prepared, "", TW_MANIFEST, &err);
-	if (!manifest)
-		return cli_fail(&err);
 	tables[0] = analysis_table(manifest);
 	for (i = 0, err.status = 0; i < TABLES && !err.status; i++) {
 		if (!tables[i])

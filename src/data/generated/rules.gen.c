@@ -328,14 +328,6 @@ const struct tw_rule tw_rules[] = {
 	  "Batch small operators together",
 	  NULL,
 	  2, { { TW_FACT_calls, TW_OVER, 100 }, { TW_FACT_mean_us, TW_BELOW, 20 } } },
-	{ "fusion", "chain", "{chain_count} adjacent elementwise, reduction or normalization operators take {chain_us} µs",
-	  NULL,
-	  NULL,
-	  1, { { TW_FACT_chain_count, TW_AT_LEAST, 3 } } },
-	{ "fusion", "unfused_attention", "unfused attention: a softmax between two GEMMs",
-	  NULL,
-	  NULL,
-	  1, { { TW_FACT_unfused_attention, TW_IS, 1 } } },
 	{ "multi_kernel_h2d", "small_and_frequent", "{copy_count} copies from host to device of {copy_mean_bytes} bytes on average ({copy_ms} ms): small tensors are created on the host and staged one by one",
 	  NULL,
 	  NULL,
@@ -506,4 +498,4 @@ const struct tw_rule tw_rules[] = {
 	  0, { { 0, TW_KNOWN, 0 } } },
 };
 
-const size_t tw_rule_count = 125;
+const size_t tw_rule_count = 123;
