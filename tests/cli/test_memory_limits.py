@@ -9,7 +9,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import SANITIZED, Case, base_events, document, kernel, launch, op, trawl
+from support import SANITIZED, TRAWL, Case, base_events, document, kernel, launch, op, trawl
 
 MB = 1 << 20
 
@@ -56,13 +56,15 @@ class Limits(Case):
         good, files = self.run_in(None, *args)
         self.assertAlive(good)
         self.assertTrue(files, str(good))
-        low, high, failures = 4 * MB, 400 * MB, 0
+        # Below, the system kills what it cannot load.
+        least = 4 * MB + TRAWL.stat().st_size
+        low, high, failures = least, 400 * MB, 0
         while high - low > MB:
             middle = (low + high) // 2
             done, written = self.run_in(middle, *args)
             failures += self.verify(middle, done, written, good, files)
             low, high = (low, middle) if done.rc == good.rc else (middle, high)
-        for limit in range(high - 20 * MB, high + 4 * MB, 24 * MB // steps):
+        for limit in range(max(least, high - 20 * MB), high + 4 * MB, 24 * MB // steps):
             done, written = self.run_in(limit, *args)
             failures += self.verify(limit, done, written, good, files)
         self.assertGreater(failures, 1, "no limit was too low")

@@ -33,6 +33,13 @@ class MergedRanks(Case):
         return {e["args"]["correlation"] for e in self.ranks[rank]
                 if e.get("cat") in ("cuda_runtime", "cuda_driver")}
 
+    def test_lost_launches_are_of_neither_rank(self):
+        # Else a kernel whose launch is lost has the id of a call of the other rank: whose is not known.
+        for rank in range(2):
+            lost = {e["args"].get("correlation") for e in self.ranks[rank]
+                    if e.get("cat") == "kernel"} - self.launch_ids(rank)
+            self.assertEqual(lost & self.launch_ids(1 - rank), set())
+
     def test_same_ids_in_two_processes(self):
         both = self.launch_ids(0) & self.launch_ids(1)
         self.assertGreater(len(both), 100, "the ranks shall use the same ids")
