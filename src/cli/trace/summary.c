@@ -517,8 +517,8 @@ static const struct tw_table_spec sites_spec =
 /* What has no call site comes last in their table, and is not among them. */
 static void add_top_sites(const struct trawl_report *report, size_t top_ops, struct cli_screen *s)
 {
-	static const char *const headers[] = { TW_COL_CALL_SITE, TW_COL_GPU_TIME_MS,
-					       "GPU time (%)" };
+	const char *const headers[] = { TW_COL_CALL_SITE, TW_COL_GPU_TIME_MS,
+					site_columns[2].header };
 	const struct trawl_table *sites = trawl_report_find(report, "call_sites");
 	size_t most = top_ops < MOST_SITES ? top_ops : MOST_SITES, rows = 0;
 
