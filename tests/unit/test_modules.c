@@ -261,6 +261,36 @@ static void test_of_a_step(void **state)
 	trawl_trace_free(trace);
 }
 
+/* Of an export ranges are the path, and python functions, which it has none of, would be nothing. */
+static void test_ranges_of_an_export(void **state)
+{
+	struct script s;
+	struct trawl_trace *trace;
+	struct trawl_report *r;
+	uint32_t i;
+
+	(void)state;
+	script_begin(&s);
+	script_slice(&s, "user_annotation", "step 1", 1, 1, 10000, 90000, NULL);
+	script_slice(&s, "user_annotation", "layer_3", 1, 1, 20000, 20000, NULL);
+	kernel(&s, 1, 25, 3);
+	kernel(&s, 1, 60, 5);
+	kernel(&s, 1, 200, 7);
+	trace = script_read(&s);
+	trace->by_process = true;
+	for (i = 0; i < trace->track_count; i++)
+		trace->tracks[i].pid = 1;
+	r = report_of(trace, NULL);
+	assert_string_equal(cell(r, "step 1", "GPU time (ms)"), "0.008");
+	assert_string_equal(cell(r, "step 1 > layer_3", "self GPU time (ms)"), "0.003");
+	assert_string_equal(cell(r, "(none)", "self GPU time (ms)"), "0.007");
+	assert_string_equal(
+		cell_of(r, "module_classes", "module_class", "step 1 > layer", "instances"), "1");
+	assert_int_equal(rows_of(r, "call_sites"), 0);
+	trawl_report_free(r);
+	trawl_trace_free(trace);
+}
+
 /* A trace without frames has no such table. */
 static void test_without_frames(void **state)
 {
@@ -288,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_forward_operations_in_a_circle),
 		cmocka_unit_test(test_deep_modules),
 		cmocka_unit_test(test_of_a_step),
+		cmocka_unit_test(test_ranges_of_an_export),
 		cmocka_unit_test(test_without_frames),
 	};
 
