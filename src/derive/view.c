@@ -23,7 +23,8 @@ int64_t tw_step_of(const struct trawl_trace *trace, uint64_t i)
 	int64_t step = 0;
 	size_t at = sizeof(step_prefix) - 1;
 
-	if (name->len <= at || strncmp(name->ptr, step_prefix, at))
+	if (name->len <= at || *name->ptr != *step_prefix ||
+	    strncmp(name->ptr, step_prefix, at) != 0)
 		return -1;
 	for (; at < name->len; at++) {
 		if (name->ptr[at] < '0' || name->ptr[at] > '9' || step > INT32_MAX)
