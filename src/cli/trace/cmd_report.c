@@ -52,22 +52,20 @@ static void tell_stale(const struct report_command *c, const struct trawl_report
 static int print_result(const struct report_command *c, const struct trawl_report *report,
 			const struct trawl_trace *trace)
 {
-	static const char *const before[] = { "gpu_timeline", "step_work", "steps",
-					      "phases_summary" };
-	const struct trawl_table *tables[6];
+	const struct trawl_table *tables[4];
 	struct trawl_table *top = NULL;
 	struct cli_screen s;
-	size_t count = 0, i;
+	size_t count = 0;
 
 	cli_screen_init(&s);
 	if (c->reporting.common.format == TW_FORMAT_TABLE) {
 		cli_summarise(report, trace, c->top_ops, &s);
 	} else {
 		top = cli_top_operations(report, c->top_ops, true);
-		for (i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
-			tables[count] = trawl_report_find(report, before[i]);
-			count += tables[count] != NULL;
-		}
+		tables[count] = trawl_report_find(report, "gpu_timeline");
+		count += tables[count] != NULL;
+		tables[count] = trawl_report_find(report, "step_work");
+		count += tables[count] != NULL;
 		tables[count] = top;
 		count += top != NULL;
 		tables[count] = trawl_report_find(report, "quality");
