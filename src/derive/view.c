@@ -36,7 +36,7 @@ int64_t tw_step_of(const struct trawl_trace *trace, uint64_t i)
 	int64_t step = 0;
 	size_t at = sizeof(step_prefix) - 1;
 
-	if (name->len <= at || strncmp(name->ptr, step_prefix, at))
+	if (name->len <= at || *name->ptr != *step_prefix || strncmp(name->ptr, step_prefix, at))
 		at = trace->by_process ? named_step(name) : 0;
 	if (!at)
 		return -1;

@@ -57,8 +57,9 @@ class Steps(Case):
         self.assertIn("100.0 %) after it ended on the host", step.out)
 
     def test_phases_have_what_they_launched(self):
-        for kind in ("infer", "decode"):
-            report, truth = self.generated("--kind", kind, "--steps", "3", "--run-ahead-us", "700")
+        for vendor in ("nvidia", "amd"):
+            report, truth = self.generated("--kind", "decode", "--vendor", vendor, "--steps", "3", "--run-ahead-us",
+                                           "700")
             rows = [row for row in report.table("phases") if row["phase"]]
             self.assertEqual(len(rows), truth["n_steps"])
             for row, facts in zip(rows, truth["steps"]):

@@ -198,7 +198,6 @@ def fwd_bwd_pairs(events):
 
 
 SERVED = {  # name of an annotation: phase, family, requests that read and that write, new tokens
-    r"execute_context_(\d+)\((\d+)\)_generation_0\(0\)": lambda c, t: ("prefill", "vllm", int(c), 0, int(t)),
     r"step\[DECODE bs=(\d+)\]": lambda g: ("decode", "sglang", 0, int(g), int(g)),
 }
 

@@ -133,7 +133,6 @@ static const struct line all_gather[] = {
 static const struct line eager_begin[] = {
 	HOLD_ANN("ProfilerStep#" T_NUM),
 	HOLD_PY("generate.py(92): forward_step"),
-	HOLD_ANN("execute_context_2(512)_generation_0(0)"), /* as plan_infer() has dimensions */
 	IDLE(35),
 	OP(0, "aten::to", "l[B,S] s=4 s=0 s=False s=False -"),
 	OP(1, "aten::_to_copy", "l[B,S] s=4 s=0 s=0 - s=False -"),
@@ -170,7 +169,6 @@ static const struct line eager_end[] = {
 	CALL(2, API_STREAM_SYNC),
 	IDLE(7),
 	CALL(0, API_DEVICE_SYNC),
-	CLOSE,
 	CLOSE,
 	CLOSE,
 };

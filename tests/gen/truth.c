@@ -194,8 +194,6 @@ static void put_steps(struct sb *b, const struct truth *t, const struct model *m
 		      int64_t first_step)
 {
 	static const char *const served[] = {
-		[KIND_INFER] = ", \"phase\": \"prefill\", \"family\": \"vllm\", "
-			       "\"prefill_requests\": 2, \"decode_requests\": 0, \"tokens\": 512",
 		[KIND_DECODE] = ", \"phase\": \"decode\", \"family\": \"sglang\", "
 				"\"prefill_requests\": 0, \"decode_requests\": 32, \"tokens\": 32",
 		[KIND_COMPILE] = NULL,

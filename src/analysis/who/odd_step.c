@@ -6,7 +6,6 @@
 #include "text/utf8.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* The median absolute deviation of a normal distribution times this is its standard deviation. */
 #define MAD_TO_DEVIATION 1.4826
@@ -37,9 +36,12 @@ static size_t list_compared(uint32_t *list, enum tw_odd_by by, const struct tw_w
 	return n;
 }
 
-static int64_t distance(int64_t value, double median)
+static int64_t distance(int64_t value, tw_wide twice_the_median)
 {
-	return llabs(2 * value - (int64_t)(2 * median));
+	tw_wide apart = 2 * (tw_wide)value - twice_the_median;
+
+	apart = apart < 0 ? -apart : apart;
+	return tw_wide_fits(apart) ? (int64_t)apart : INT64_MAX;
 }
 
 int tw_odd_step_find(struct tw_odd_step *odd, enum tw_odd_by by, const struct tw_when *when,
@@ -48,7 +50,8 @@ int tw_odd_step_find(struct tw_odd_step *odd, enum tw_odd_by by, const struct tw
 	size_t bytes = (when->steps.count + 1) * sizeof(int64_t), n = 0, i;
 	uint32_t *list = tw_alloc(a, bytes);
 	int64_t *values = tw_alloc(a, bytes), farthest = -1;
-	double median = 0, mad;
+	double median, mad;
+	tw_wide twice = 0;
 
 	*odd = (struct tw_odd_step){ .span = TW_NONE };
 	if (list && values)
@@ -56,10 +59,11 @@ int tw_odd_step_find(struct tw_odd_step *odd, enum tw_odd_by by, const struct tw
 	for (i = 0; i < n; i++)
 		values[i] = value_of(work, &when->steps, by, list[i]);
 	if (n >= TW_LIMIT_ODD_STEP_LEAST)
-		median = (double)tw_twice_the_median(values, n) / 2;
+		twice = tw_twice_the_median(values, n);
+	median = (double)twice / 2;
 	/* Distances are twice as long, so that they are whole. */
 	for (i = 0; i < n; i++) {
-		values[i] = distance(value_of(work, &when->steps, by, list[i]), median);
+		values[i] = distance(value_of(work, &when->steps, by, list[i]), twice);
 		if (values[i] > farthest) {
 			farthest = values[i];
 			odd->span = list[i];

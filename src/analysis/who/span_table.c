@@ -50,19 +50,15 @@ void tw_add_rest_rows(struct trawl_table *table, const struct tw_derived *d,
 {
 	size_t row;
 
-	if (work->outside_ns) {
-		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, columns->name, "(outside)");
-		tw_table_set_integer(table, row, columns->during + TW_BUSY_BUSY, work->outside_ns);
-	}
-	if (work->outside->events) {
-		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, columns->name, "(launched outside)");
-		tw_set_span_work(table, row, columns->work, d, work->outside, NULL, true);
-	}
-	if (work->rest->events) {
-		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, columns->name, "(no launch)");
-		tw_set_span_work(table, row, columns->work, d, work->rest, NULL, true);
-	}
+	if (!d->gpu.count)
+		return;
+	row = tw_table_add_row(table);
+	tw_table_set_str(table, row, columns->name, "(outside)");
+	tw_table_set_integer(table, row, columns->during + TW_BUSY_BUSY, work->outside_ns);
+	row = tw_table_add_row(table);
+	tw_table_set_str(table, row, columns->name, "(launched outside)");
+	tw_set_span_work(table, row, columns->work, d, work->outside, NULL, work->has_launches);
+	row = tw_table_add_row(table);
+	tw_table_set_str(table, row, columns->name, "(no launch)");
+	tw_set_span_work(table, row, columns->work, d, work->rest, NULL, true);
 }

@@ -82,7 +82,7 @@ void tw_set_span_work(struct trawl_table *table, size_t row, size_t first,
 void tw_set_span_during(struct trawl_table *table, size_t row, size_t first,
 			const struct tw_span_work *work);
 
-/* Rows of what is in no span, where there is any: so rows add up to the view. */
+/* Rows of what is in no span, where there are GPU events: with them rows add up to the view. */
 struct tw_rest_columns {
 	size_t name, work, during;
 };

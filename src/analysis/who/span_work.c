@@ -140,7 +140,9 @@ static int measure_windows(struct measuring *m)
 		int64_t length[UNIONS];
 
 		work->window_ns = -1;
-		if (!tw_view_clip(&m->d->view, &start_ns, &end_ns))
+		/* A view by launch is of those that launched it. */
+		if ((m->d->steps.by_launch && !work->events) ||
+		    !tw_view_clip(&m->d->view, &start_ns, &end_ns))
 			continue;
 		for (u = 0; u < UNIONS; u++)
 			length[u] = tw_intervals_covered(&m->sets[u], start_ns, end_ns);

@@ -129,11 +129,11 @@ static void find_tokens(const struct tw_when *when, struct extra *extra)
 
 		if (step == TW_NONE || extra[step].tokens == -2)
 			continue;
-		if (tokens < 0)
+		if (extra[step].tokens < 0)
+			extra[step].tokens = 0;
+		if (tokens < 0 ||
+		    __builtin_add_overflow(extra[step].tokens, tokens, &extra[step].tokens))
 			extra[step].tokens = -2;
-		else
-			extra[step].tokens =
-				tokens + (extra[step].tokens > 0 ? extra[step].tokens : 0);
 	}
 }
 
