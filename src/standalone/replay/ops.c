@@ -28,7 +28,7 @@ static const struct tw_ops_column columns[] = {
 	TEXT("Input type", types),
 	TEXT("Input Strides", strides),
 	TEXT("Concrete Inputs", concrete),
-	TEXT("kernel_details_summary", kernels),
+	TEXT("kernel_details_summary", kernels_text),
 	TEXT("ex_UID", uid),
 	TEXT("Roofline Bound", bound),
 	TEXT("Compute Spec", spec),
