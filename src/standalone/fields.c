@@ -88,6 +88,11 @@ const char *tw_kept(struct tw_arena *arena, struct tw_str *text)
 	return kept;
 }
 
+double tw_percent_of(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : (double)NAN;
+}
+
 double tw_as_written(double value, unsigned digits)
 {
 	static const double steps[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };

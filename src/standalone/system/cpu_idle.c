@@ -107,11 +107,6 @@ static const struct tw_fields metrics_of_idle = TW_FIELDS(struct metrics, metric
 
 /* ---- severities and patterns */
 
-static double percent_of(double share, double whole)
-{
-	return whole > 0 ? 100 * share / whole : (double)NAN;
-}
-
 static double us(int64_t ns)
 {
 	return ns == TRAWL_TIME_NONE ? (double)NAN : (double)ns / 1e3;
@@ -185,7 +180,7 @@ static void judge_cause(struct metrics *m, enum tw_idle_cause cause,
 	fact[TW_FACT_idle_gaps] = (double)p->count;
 	fact[TW_FACT_idle_ms] = p->time_ms;
 	fact[TW_FACT_idle_gap_us] = p->count ? us(p->total_ns) / (double)p->count : (double)NAN;
-	fact[TW_FACT_idle_cause_percent] = percent_of(p->time_ms, m->system.total_ms);
+	fact[TW_FACT_idle_cause_percent] = tw_percent_of(p->time_ms, m->system.total_ms);
 	fact[TW_FACT_short_kernel_percent] = m->data->kernels.short_percent;
 	fact[TW_FACT_short_kernel_us] = us(m->data->kernels.short_threshold_ns);
 	share.value[TW_FACT_idle_percent] = fact[TW_FACT_idle_cause_percent];
@@ -209,10 +204,10 @@ static void judge(struct metrics *m, const struct tw_manifest *manifest)
 
 		m->system.total_ms = total / 1e3;
 		m->idle_ms = us(t->idle_ns) / 1e3;
-		m->idle_percent = percent_of(us(t->idle_ns), total);
-		m->computation_percent = percent_of(us(t->computation_ns), total);
-		m->communication_percent = percent_of(us(t->exposed_comm_ns), total);
-		m->memcpy_percent = percent_of(us(t->exposed_memcpy_ns), total);
+		m->idle_percent = tw_percent_of(us(t->idle_ns), total);
+		m->computation_percent = tw_percent_of(us(t->computation_ns), total);
+		m->communication_percent = tw_percent_of(us(t->exposed_comm_ns), total);
+		m->memcpy_percent = tw_percent_of(us(t->exposed_memcpy_ns), total);
 	} else {
 		m->system.total_ms = tw_use_ms(used, TW_USE_TOTAL);
 		m->idle_ms = tw_use_ms(used, TW_USE_IDLE);
