@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NAME_WIDTH 80
+#define LONG_LAUNCH_NS 5000000
 
 _Static_assert(TW_IDLE_CAUSES <= TW_MOST_PATTERNS, "each cause may have a pattern");
 static const struct tw_system_area areas[TW_IDLE_CAUSES] = {
@@ -149,6 +150,8 @@ static const char *place_of(struct tw_arena *arena, const struct tw_told_gap *ga
 		return NULL;
 	tw_str_init(&text, arena->allocator);
 	tw_fields_fill(out, ". The largest begins at {start_us| µs}", &tw_told_gap_fields, gap);
+	if (gap->at_edge)
+		tw_str_add_cstr(out, ", at the start or the end of the GPU work");
 	if (gap->running_call) {
 		add_named(out, "; most of it is the host call ", gap->running_call);
 		tw_fields_fill(out, " ({running_call_us| µs})", &tw_told_gap_fields, gap);
@@ -157,6 +160,8 @@ static const char *place_of(struct tw_arena *arena, const struct tw_told_gap *ga
 	}
 	add_named(out, in, gap->running_operation);
 	add_named(out, gap->running_operation ? " in " : in, gap->running_python);
+	if (gap->running_call_launches > 0 && gap->running_call_ns > LONG_LAUNCH_NS)
+		tw_str_add_cstr(out, "; so long a launch probably loads code at first use");
 	return tw_kept(arena, out);
 }
 

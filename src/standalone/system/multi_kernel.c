@@ -563,6 +563,9 @@ static void add_communication(const struct page *p)
 	     "- **Assessment**: {nccl_blocking_assessment.severity}");
 	if (p->m->blocking_details)
 		fill(p, ": {nccl_blocking_assessment.details}");
+	if (p->m->data && p->m->data->communication.gradient_buckets)
+		tw_str_add_cstr(p->out, "\n- **Gradients**: communicated in buckets during the "
+					"backward pass");
 	fill(p, "\n- **Impact**: GPU compute blocked for "
 		"{nccl_blocking_assessment.exposed_comm_time_ms| ms} due to non-overlapped "
 		"communication\n\n");
