@@ -88,11 +88,6 @@ static void add_row(struct tw_prepared_category *category, size_t *place,
 	}
 }
 
-static double percent_of(double part, int64_t whole)
-{
-	return whole > 0 ? 100 * part / (double)whole : (double)NAN;
-}
-
 static void judge(struct tw_prepared_category *category, const struct tw_use *use)
 {
 	struct tw_facts facts;
@@ -105,8 +100,10 @@ static void judge(struct tw_prepared_category *category, const struct tw_use *us
 	category->sync_ms = category->sync_ns / 1e6;
 	category->host_ms = category->host_ns / 1e6;
 	category->kernel_ms = category->kernel_ns / 1e6;
-	category->percent_of_compute = percent_of(category->kernel_ns, use->ns[TW_USE_COMPUTATION]);
-	category->percent_of_total = percent_of(category->kernel_ns, use->ns[TW_USE_TOTAL]);
+	category->percent_of_compute =
+		tw_percent_of(category->kernel_ns, (double)use->ns[TW_USE_COMPUTATION]);
+	category->percent_of_total =
+		tw_percent_of(category->kernel_ns, (double)use->ns[TW_USE_TOTAL]);
 	category->area_priority = NAN;
 }
 

@@ -46,7 +46,8 @@ static const char *text_of(const void *at, const struct tw_member *field)
 		return (*(const struct tw_level *const *)at)->level;
 	if (field->kind == TW_F_TEXT || field->kind == TW_F_PLAIN || field->kind == TW_F_WORD)
 		text = *(const char *const *)at;
-	return text && !*text && field->kind == TW_F_TEXT ? NULL : text;
+	return text && !*text && (field->kind == TW_F_TEXT || field->kind == TW_F_WORD) ? NULL :
+											  text;
 }
 
 static bool is_text(const struct tw_member *field)
@@ -85,6 +86,11 @@ const char *tw_kept(struct tw_arena *arena, struct tw_str *text)
 	arena->failed |= text->failed;
 	tw_str_release(text);
 	return kept;
+}
+
+double tw_percent_of(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : (double)NAN;
 }
 
 double tw_as_written(double value, unsigned digits)

@@ -81,6 +81,8 @@ struct tw_named {
 
 /* The text, in the arena, which has its failure too; it is released. */
 const char *tw_kept(struct tw_arena *arena, struct tw_str *text);
+/* NaN of nothing. */
+double tw_percent_of(double part, double whole);
 /* As a number with so many digits is written. */
 double tw_as_written(double value, unsigned digits);
 

@@ -165,11 +165,6 @@ double tw_use_ms(const struct tw_use *use, enum tw_use_part part)
 
 /* ---- of a report */
 
-static double percent_of(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : (double)NAN;
-}
-
 static void use_timeline(struct tw_use *use, const struct trawl_table *table)
 {
 	static const char *const types[TW_USE_PARTS] = { "total_time", "computation_time",
@@ -190,7 +185,8 @@ static void use_timeline(struct tw_use *use, const struct trawl_table *table)
 			use->ns[i] = time.integer;
 			/* As it is written: whoever reads it gets the same. */
 			use->percent[i] = tw_as_written(
-				percent_of((double)time.integer, (double)use->ns[TW_USE_TOTAL]), 6);
+				tw_percent_of((double)time.integer, (double)use->ns[TW_USE_TOTAL]),
+				6);
 		}
 	}
 }
@@ -212,10 +208,10 @@ static struct tw_unlinked *find_unlinked(const struct tw_manifest *m, const stru
 		compute_ns += gpu->bucket[g] == TW_COMPUTE ? length : 0;
 	}
 	u->time_ms = (double)ns / 1e6;
-	u->percent_of_total = percent_of((double)ns, (double)m->use.ns[TW_USE_TOTAL]);
+	u->percent_of_total = tw_percent_of((double)ns, (double)m->use.ns[TW_USE_TOTAL]);
 	u->compute_time_ms = (double)compute_ns / 1e6;
 	u->percent_of_compute =
-		percent_of((double)compute_ns, (double)m->use.ns[TW_USE_COMPUTATION]);
+		tw_percent_of((double)compute_ns, (double)m->use.ns[TW_USE_COMPUTATION]);
 	return u->count ? u : NULL;
 }
 
@@ -294,8 +290,8 @@ static bool list_top(struct tw_manifest *m, struct tw_arena *arena)
 			.input_dims = cell_text(t, i, "Input Dims"),
 			.count = (uint64_t)tw_table_cell(t, i, "operation_count").integer,
 			.time_ms = ns / 1e6,
-			.percent_of_compute = percent_of(ns, compute_ns),
-			.percent_of_total = percent_of(ns, total_ns),
+			.percent_of_compute = tw_percent_of(ns, compute_ns),
+			.percent_of_total = tw_percent_of(ns, total_ns),
 		};
 	}
 	return m->top.at;
@@ -342,7 +338,7 @@ int tw_manifest_make(struct tw_manifest *m, struct tw_arena *arena,
 	use_timeline(&m->use, trawl_report_find(report, "gpu_timeline"));
 	tw_facts_init(&facts);
 	facts.value[TW_FACT_idle_percent] =
-		percent_of((double)m->use.ns[TW_USE_IDLE], (double)m->use.ns[TW_USE_TOTAL]);
+		tw_percent_of((double)m->use.ns[TW_USE_IDLE], (double)m->use.ns[TW_USE_TOTAL]);
 	m->cpu_idle_critical = tw_level_is_yes("cpu_idle_critical", &facts);
 	if (unlinked_work)
 		m->unlinked = find_unlinked(m, &in->derived->gpu, unlinked_work);

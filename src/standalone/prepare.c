@@ -121,16 +121,12 @@ static int write_category(struct tw_prepared *prepared, const struct tw_manifest
 static int write_manifest(struct tw_prepared *prepared, const struct tw_manifest *manifest,
 			  struct trawl_error *err)
 {
-	struct tw_str text;
-	int status;
+	int status = tw_fields_write(prepared, TW_CATEGORY_DATA, TW_MANIFEST, &tw_manifest_fields,
+				     manifest, err);
 
-	tw_str_init(&text, prepared->allocator);
-	tw_fields_document(&text, &tw_manifest_fields, manifest);
-	status = tw_prepared_write(prepared, TW_CATEGORY_DATA, TW_MANIFEST, &text, err);
-	if (!status)
-		status = tw_prepared_write(prepared, "", TW_MANIFEST, &text, err);
-	tw_str_release(&text);
-	return status;
+	return status ? status :
+			tw_fields_write(prepared, "", TW_MANIFEST, &tw_manifest_fields, manifest,
+					err);
 }
 
 /* What is analysed next is the table itself, unless its files hold other texts: then a table of these. */

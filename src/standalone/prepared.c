@@ -293,6 +293,19 @@ int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, co
 	return status;
 }
 
+int tw_fields_write(const struct tw_prepared *prepared, const char *folder, const char *name,
+		    const struct tw_fields *fields, const void *object, struct trawl_error *err)
+{
+	struct tw_str text;
+	int status;
+
+	tw_str_init(&text, prepared->allocator);
+	tw_fields_document(&text, fields, object);
+	status = tw_prepared_write(prepared, folder, name, &text, err);
+	tw_str_release(&text);
+	return status;
+}
+
 int tw_prepared_open(const struct tw_prepared *prepared, const char *folder, const char *category,
 		     const char *ending, struct tw_prepared_text *file, struct trawl_error *err)
 {

@@ -24,6 +24,7 @@
 #define TW_KEY_PERCENT_OF_TOTAL "percent_of_total"
 
 struct tw_prepared_table; /* what was read */
+struct tw_fields;
 struct tw_manifest;
 struct tw_cpu_idle;
 struct tw_multi_kernel;
@@ -85,6 +86,11 @@ int tw_prepared_rows(struct tw_prepared *prepared, const char *category,
 /* Writes a file whole or not at all; a text that ran out of memory is an error. */
 int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, const char *name,
 		      const struct tw_str *text, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* An object as JSON. */
+int tw_fields_write(const struct tw_prepared *prepared, const char *folder, const char *name,
+		    const struct tw_fields *fields, const void *object,
+		    struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
  * The same of a file of a category, from its pieces: whatever `write` adds to its text, which it

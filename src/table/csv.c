@@ -8,9 +8,7 @@
 struct parser {
 	struct tw_csv *csv;
 	struct tw_arena *arena;
-	bool (*wanted)(const char *header); /* NULL: all are */
-	struct tw_str skipped;		    /* of the columns of the file a byte each */
-	struct tw_str cells;		    /* pointers, as bytes, for it grows */
+	struct tw_str cells; /* pointers, as bytes, for it grows */
 	struct tw_str cell;
 	size_t width; /* columns of the file; 0: in the header */
 	size_t count; /* of the row's cells so far */
@@ -32,24 +30,14 @@ static const char *without_apostrophe(const char *text, size_t len)
 		       text;
 }
 
-/* Whether the cell is of a column that is kept; in the first row that is decided. */
-static bool is_kept(struct parser *parser)
-{
-	size_t column = parser->count++;
-
-	if (!parser->width)
-		tw_str_add_char(&parser->skipped,
-				parser->wanted && !parser->wanted(parser->cell.ptr));
-	return column < parser->skipped.len && !parser->skipped.ptr[column];
-}
-
 static void end_cell(struct parser *parser)
 {
 	const char *text, *kept;
 
 	tw_str_add_cstr(&parser->cell, "");
-	parser->no_memory |= parser->cell.failed || parser->skipped.failed;
-	if (!parser->no_memory && is_kept(parser)) {
+	parser->count++;
+	parser->no_memory |= parser->cell.failed;
+	if (!parser->no_memory) {
 		text = parser->cell.ptr;
 		kept = without_apostrophe(text, parser->cell.len);
 		kept = *kept ? tw_arena_copy(parser->arena, kept,
@@ -107,7 +95,7 @@ static void rows(struct parser *parser)
 		if (parser->width)
 			csv->rows++;
 		else
-			csv->columns = parser->cells.len / sizeof(char *);
+			csv->columns = parser->count;
 		parser->width = parser->width ? parser->width : parser->count;
 		/* Cells for which there is no memory are not counted. */
 		if (parser->count != parser->width && !parser->problem && !parser->no_memory) {
@@ -118,11 +106,10 @@ static void rows(struct parser *parser)
 	}
 }
 
-int tw_csv_parse_columns(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
-			 const char *name, bool (*wanted)(const char *header),
-			 struct trawl_error *err)
+int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
+		 const char *name, struct trawl_error *err)
 {
-	struct parser parser = { .csv = csv, .arena = arena, .wanted = wanted, .line = 1 };
+	struct parser parser = { .csv = csv, .arena = arena, .line = 1 };
 	int status = 0;
 
 	*csv = (struct tw_csv){ 0 };
@@ -134,7 +121,6 @@ int tw_csv_parse_columns(struct tw_csv *csv, struct tw_arena *arena, const char 
 	parser.end = text + len;
 	tw_str_init(&parser.cells, arena->allocator);
 	tw_str_init(&parser.cell, arena->allocator);
-	tw_str_init(&parser.skipped, arena->allocator);
 	rows(&parser);
 	/* Cells end there, for who asks for text. */
 	if (!parser.problem && len && memchr(text, 0, len)) {
@@ -153,16 +139,9 @@ int tw_csv_parse_columns(struct tw_csv *csv, struct tw_arena *arena, const char 
 		status = trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", name);
 	tw_str_release(&parser.cells);
 	tw_str_release(&parser.cell);
-	tw_str_release(&parser.skipped);
 	if (status)
 		*csv = (struct tw_csv){ 0 };
 	return status;
-}
-
-int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
-		 const char *name, struct trawl_error *err)
-{
-	return tw_csv_parse_columns(csv, arena, text, len, name, NULL, err);
 }
 
 const char *tw_csv_text(const struct tw_csv *csv, size_t row, size_t column)

@@ -22,11 +22,6 @@ struct tw_csv {
 int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
 		 const char *name, struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* The same without the columns that are not wanted. */
-int tw_csv_parse_columns(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
-			 const char *name, bool (*wanted)(const char *header),
-			 struct trawl_error *err) TRAWL_MUST_CHECK;
-
 /*
  * The same as a table of the name and meaning of `spec`: a column that is declared there has its
  * type, others have that of what is in them.  Numbers are kept as such where they are written as a

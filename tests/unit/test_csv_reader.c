@@ -101,33 +101,6 @@ static void what_was_written_is_read(void **state)
 	trawl_table_free(table);
 }
 
-static bool is_wanted(const char *header)
-{
-	return !strcmp(header, "b") || !strcmp(header, "d");
-}
-
-static void only_wanted_columns(void **state)
-{
-	static const char text[] = "a,b,c,d,b\n1,2,3,,5\n6,\"'=7\",8,9,\n";
-	struct tw_csv csv;
-
-	tw_arena_init(&arena, trawl_allocator_default());
-	assert_int_equal(
-		tw_csv_parse_columns(&csv, &arena, text, strlen(text), "f", is_wanted, &err), 0);
-	assert_int_equal(csv.columns, 3);
-	assert_int_equal(csv.rows, 2);
-	assert_string_equal(csv.cells[1], "d");
-	assert_string_equal(tw_csv_text(&csv, 0, 0), "2");
-	assert_string_equal(tw_csv_text(&csv, 0, 1), "");
-	assert_string_equal(tw_csv_text(&csv, 0, 2), "5");
-	assert_string_equal(tw_csv_text(&csv, 1, 0), "=7");
-	tw_arena_release(&arena);
-	/* Rows are of the file's width, whatever is wanted of them. */
-	assert_int_equal(tw_csv_parse_columns(&csv, &arena, "a,b\n1\n", 6, "f", is_wanted, &err),
-			 TRAWL_EFORMAT);
-	tw_arena_release(&arena);
-}
-
 /* ---- as tables */
 
 static const struct trawl_column declared[] = {
@@ -240,7 +213,6 @@ int main(void)
 		cmocka_unit_test(text_where_a_number_belongs),
 		cmocka_unit_test(mistakes_name_the_line),
 		cmocka_unit_test(what_was_written_is_read),
-		cmocka_unit_test(only_wanted_columns),
 		cmocka_unit_test(columns_have_types),
 		cmocka_unit_test(exact_decimals_are_the_nearest_doubles),
 		cmocka_unit_test(every_failure_of_memory_is_told),

@@ -134,7 +134,7 @@ static void the_nearest_names_first(void **state)
 
 /* ---- calls */
 
-static const struct tw_json_value *call(const struct tw_replay_row *row)
+static const struct tw_json_value *call(struct tw_replay_row *row)
 {
 	const struct tw_json_value *value;
 	struct tw_json json;

@@ -914,13 +914,16 @@ static void gaps_that_dominate(void **state)
 	text = largest_gap(&p, "launch_bound", few, loading);
 	has(text, "5 of 9 gaps make 80% of it, the largest has 9.000 ms (45.00% of it). The "
 		  "largest begins at 7.5 µs; most of it is the host call cudaLaunchKernel (8000 "
-		  "µs) in aten::mm in a.py(3): f\n");
+		  "µs) in aten::mm in a.py(3): f; so long a launch probably loads code at first "
+		  "use\n");
 	has(text, "**Action**: Launch less: torch.compile with CUDA graphs");
 	has(text, "In inference: Capture the step in a GPU graph");
 	text = largest_gap(&p, "launch_bound", many, loading);
 	has(text, ": 40 gaps, 500.000 µs on average\n");
 	text = largest_gap(&p, "synchronisation", one, edge);
-	has(text, ": one gap of 20.000 ms. The largest begins at 7.5 µs\n");
+	has(text,
+	    ": one gap of 20.000 ms. The largest begins at 7.5 µs, at the start or the end of "
+	    "the GPU work\n");
 	/* Host events are there, or are not. */
 	text = largest_gap(&p, "unknown", many, "null");
 	has(text, "Profile with host events");

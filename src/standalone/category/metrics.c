@@ -318,7 +318,7 @@ static double figure_of(const struct tw_category_data *data, const struct figure
 					      row->time_us / 1e3;
 	}
 	if (f->kind == TRANSPOSES_PERCENT)
-		return data->time_ms > 0 ? 100 * ms / data->time_ms : (double)NAN;
+		return tw_percent_of(ms, data->time_ms);
 	return f->kind >= TIME ? ms : count;
 }
 
@@ -419,7 +419,7 @@ struct tw_left_out tw_category_left_out(const struct tw_category_data *data)
 
 	for (i = TW_FINDINGS_ROWS; i < data->row_count; i++, left.operations++)
 		left.ms += data->rows[i].time_us / 1e3;
-	left.percent = data->time_ms > 0 ? 100 * left.ms / data->time_ms : (double)NAN;
+	left.percent = tw_percent_of(left.ms, data->time_ms);
 	if (data->bottleneck_count > TW_FINDINGS_BOTTLENECKS)
 		left.bottlenecks = data->bottleneck_count - TW_FINDINGS_BOTTLENECKS;
 	return left;

@@ -117,11 +117,6 @@ static void derive_efficiency(struct tw_category_row *row, const struct tw_categ
 		row->efficiency_percent = *row->bound == 'c' ? compute : memory;
 }
 
-static double percent_of(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : (double)NAN;
-}
-
 static void derive_facts(struct tw_category_row *row, const struct tw_category_data *data)
 {
 	double *value = row->facts.value;
@@ -132,9 +127,9 @@ static void derive_facts(struct tw_category_row *row, const struct tw_category_d
 	value[TW_FACT_count] = row->count;
 	value[TW_FACT_mean_us] = row->mean_us;
 	value[TW_FACT_cov] = row->mean_us > 0 ? row->std_us / row->mean_us : NAN;
-	value[TW_FACT_percent_of_category] = percent_of(row->time_us / 1e3, data->time_ms);
-	value[TW_FACT_percent_of_compute] = percent_of(row->time_us / 1e3, data->compute_ms);
-	value[TW_FACT_percent_of_total] = percent_of(row->time_us / 1e3, data->total_ms);
+	value[TW_FACT_percent_of_category] = tw_percent_of(row->time_us / 1e3, data->time_ms);
+	value[TW_FACT_percent_of_compute] = tw_percent_of(row->time_us / 1e3, data->compute_ms);
+	value[TW_FACT_percent_of_total] = tw_percent_of(row->time_us / 1e3, data->total_ms);
 	value[TW_FACT_flops_per_byte] = row->flops_per_byte;
 	value[TW_FACT_tflops_achieved] = row->tflops;
 	value[TW_FACT_tb_s_achieved] = row->tb_s;
@@ -319,8 +314,8 @@ static int derive(struct tw_category_data *data, struct trawl_error *err)
 		known_us += row->time_us;
 	}
 	data->average_efficiency_percent = known_us > 0 ? weighted / known_us : NAN;
-	data->percent_of_total = percent_of(data->time_ms, data->total_ms);
-	data->percent_of_compute = percent_of(data->time_ms, data->compute_ms);
+	data->percent_of_total = tw_percent_of(data->time_ms, data->total_ms);
+	data->percent_of_compute = tw_percent_of(data->time_ms, data->compute_ms);
 	find_uneven(data);
 	if (find_distinct(data, err))
 		return TRAWL_ENOMEM;

@@ -191,6 +191,51 @@ static bool take_operand(struct lists *lists, struct operand *o, struct tw_arena
 	return shapes_are_good(o);
 }
 
+/* ---- a call in one line */
+
+static void tell_list(struct tw_str *out, const struct tw_json_value *list)
+{
+	const struct tw_json_value *item;
+
+	tw_str_add_char(out, '[');
+	for (item = list->first; item; item = item->next)
+		tw_str_addf(out, "%s%s", item == list->first ? "" : ", ",
+			    item->type == TW_JSON_BOOL ? (item->boolean ? "True" : "False") :
+			    item->text		       ? item->text :
+							 "None");
+	tw_str_add_char(out, ']');
+}
+
+static void tell_tensor(struct tw_str *out, const char *type, const struct tw_json_value *dims)
+{
+	if (!strncasecmp(type, "c10::", 5))
+		type += 5;
+	tw_str_add_cstr(out, *type ? type : "?");
+	tell_list(out, dims);
+}
+
+static void tell_operand(struct tw_str *out, const struct operand *o)
+{
+	const struct tw_json_value *dims = o->dims->first, *types = o->type->first;
+
+	if (o->kind == TENSOR) {
+		tell_tensor(out, tw_json_text(o->type), o->dims);
+	} else if (o->kind == TENSORS && dims) {
+		tw_str_add_char(out, '(');
+		for (; dims; dims = dims->next) {
+			tell_tensor(out, tw_json_text(next_of(&types)), dims);
+			tw_str_add_cstr(out, dims->next ? ", " : "");
+		}
+		tw_str_add_char(out, ')');
+	} else if (o->kind == LIST) {
+		tell_list(out, o->value);
+	} else if (o->kind == BOOLEAN) {
+		tw_str_add_cstr(out, o->value->boolean ? "True" : "False");
+	} else {
+		tw_str_add_cstr(out, o->kind > TENSORS && o->value->text ? o->value->text : "-");
+	}
+}
+
 /* ---- which arguments those are */
 
 static bool ends_with(const char *text, char c)
@@ -279,16 +324,21 @@ static const char *contents(const char *type, bool written_over)
 	return "normal";
 }
 
-static void add_tensor(struct tw_json *json, const struct tw_json_value *dims,
-		       const struct tw_json_value *strides, const char *type, bool written_over)
+static void add_tensor(struct tw_json *json, struct tw_replay_row *row,
+		       const struct tw_json_value *dims, const struct tw_json_value *strides,
+		       const char *type, bool written_over)
 {
+	bool known = is_numbers(strides, 0) && strides->count == dims->count;
+
+	row->lacks_type |= !*type;
+	row->lacks_strides |= !known;
 	tw_json_object(json, TW_JSON_INLINE);
 	tw_json_key(json, "shape");
 	add_list(json, dims);
 	tw_json_key(json, "dtype");
 	tw_json_cstr(json, *type ? type : NULL);
 	tw_json_key(json, "strides");
-	if (is_numbers(strides, 0) && strides->count == dims->count)
+	if (known)
 		add_list(json, strides);
 	else
 		tw_json_null(json);
@@ -297,7 +347,7 @@ static void add_tensor(struct tw_json *json, const struct tw_json_value *dims,
 	tw_json_end(json);
 }
 
-static void add_tensors(struct tw_json *json, const struct operand *o)
+static void add_tensors(struct tw_json *json, struct tw_replay_row *row, const struct operand *o)
 {
 	const struct tw_json_value *dims = o->dims->first, *strides = o->strides->first;
 	const struct tw_json_value *types = o->type->first;
@@ -309,7 +359,8 @@ static void add_tensors(struct tw_json *json, const struct operand *o)
 	}
 	tw_json_array(json, TW_JSON_INLINE);
 	for (; dims; dims = dims->next)
-		add_tensor(json, dims, next_of(&strides), tw_json_text(next_of(&types)), false);
+		add_tensor(json, row, dims, next_of(&strides), tw_json_text(next_of(&types)),
+			   false);
 	tw_json_end(json);
 }
 
@@ -335,7 +386,7 @@ static const char *guessed_type(const struct operand *o)
 	return "";
 }
 
-static void add_operand(struct tw_json *json, const struct operand *o,
+static void add_operand(struct tw_json *json, struct tw_replay_row *row, const struct operand *o,
 			const struct tw_op_argument *argument, size_t position, bool written_over)
 {
 	char name[32];
@@ -348,9 +399,9 @@ static void add_operand(struct tw_json *json, const struct operand *o,
 	tw_json_cstr(json, argument ? argument->type : guessed_type(o));
 	tw_json_key(json, "value");
 	if (o->kind == TENSOR)
-		add_tensor(json, o->dims, o->strides, tw_json_text(o->type), written_over);
+		add_tensor(json, row, o->dims, o->strides, tw_json_text(o->type), written_over);
 	else if (o->kind == TENSORS)
-		add_tensors(json, o);
+		add_tensors(json, row, o);
 	else if (o->kind == ABSENT)
 		tw_json_null(json);
 	else if (o->kind == LIST)
@@ -360,9 +411,10 @@ static void add_operand(struct tw_json *json, const struct operand *o,
 	tw_json_end(json);
 }
 
-static void add_ir(struct tw_json *json, const char *op, size_t len, const struct operand *operands,
-		   size_t count)
+static void add_ir(struct tw_json *json, struct tw_replay_row *row, size_t len,
+		   const struct operand *operands, size_t count, struct tw_str *line)
 {
+	const char *op = row->name;
 	const struct tw_op_arguments *known = arguments_of(op, len, operands, count);
 	size_t positional = known ? known->positional : count, base = tw_op_base(op, len), i;
 	/* Only the first argument of these is written and never read. */
@@ -374,14 +426,18 @@ static void add_ir(struct tw_json *json, const char *op, size_t len, const struc
 	tw_json_key(json, "list_pos_args");
 	tw_json_array(json, positional ? TW_JSON_LINES : TW_JSON_INLINE);
 	for (i = 0; i < count; i++) {
+		const struct tw_op_argument *argument =
+			known ? &tw_op_argument_list[known->first + i] : NULL;
+
 		if (i == positional) {
 			tw_json_end(json);
 			tw_json_key(json, "list_kwargs");
 			tw_json_array(json, TW_JSON_LINES);
 		}
-		add_operand(json, &operands[i],
-			    known ? &tw_op_argument_list[known->first + i] : NULL, i,
-			    overwrites && !i);
+		add_operand(json, row, &operands[i], argument, i, overwrites && !i);
+		tw_str_addf(line, "%s%s%s", line->len ? ", " : "",
+			    i >= positional ? argument->name : "", i >= positional ? "=" : "");
+		tell_operand(line, &operands[i]);
 	}
 	tw_json_end(json);
 	if (positional == count) {
@@ -415,14 +471,15 @@ static void enter(struct lists *lists)
 		*all[i] = *all[i] ? (*all[i])->first : NULL;
 }
 
-int tw_replay_add_call(struct tw_json *json, const struct tw_replay_row *row,
-		       struct tw_arena *arena, struct trawl_error *err)
+int tw_replay_add_call(struct tw_json *json, struct tw_replay_row *row, struct tw_arena *arena,
+		       struct trawl_error *err)
 {
 	size_t len = tw_replay_op_name(row->name), count, i;
 	struct trawl_error unread = { 0 };
 	struct operand *operands;
 	struct lists lists;
 	bool good = true, recorded;
+	struct tw_str line;
 
 	lists.dims = list_of(row->dims, arena, &good, &unread);
 	lists.types = list_of(row->types, arena, &good, &unread);
@@ -438,11 +495,14 @@ int tw_replay_add_call(struct tw_json *json, const struct tw_replay_row *row,
 		return tw_no_memory(err);
 	tw_json_key(json, "op_name");
 	tw_json_string(json, row->name, len);
-	add_ir(json, row->name, len, operands, good ? count : 0);
-	if (!good || !recorded) {
-		tw_json_key(json, "left_out");
-		tw_json_cstr(json, good ? "its arguments were not recorded" :
-					  "its recorded arguments cannot be read");
-	}
-	return 0;
+	tw_str_init(&line, arena->allocator);
+	row->lacks_type = row->lacks_strides = false;
+	add_ir(json, row, len, operands, good ? count : 0, &line);
+	row->arguments = tw_kept(arena, &line);
+	row->left_out = !good	  ? "its recorded arguments cannot be read" :
+			!recorded ? "its arguments were not recorded" :
+				    NULL;
+	if (row->left_out)
+		tw_field_text(json, "left_out", row->left_out);
+	return row->arguments ? 0 : tw_no_memory(err);
 }

@@ -28,7 +28,7 @@ static const struct tw_ops_column columns[] = {
 	TEXT("Input type", types),
 	TEXT("Input Strides", strides),
 	TEXT("Concrete Inputs", concrete),
-	TEXT("kernel_details_summary", kernels),
+	TEXT("kernel_details_summary", kernels_text),
 	TEXT("ex_UID", uid),
 	TEXT("Roofline Bound", bound),
 	TEXT("Compute Spec", spec),
@@ -58,7 +58,7 @@ static double efficiency(const struct tw_replay_row *row, const struct tw_hardwa
 			peak = h->tflops.at[i].value;
 	if (!isnan(row->efficiency_percent))
 		return row->efficiency_percent;
-	return peak > 0 ? 100 * (computes ? row->tflops : row->tb_s) / peak : (double)NAN;
+	return tw_percent_of(computes ? row->tflops : row->tb_s, peak);
 }
 
 /* The rows of a category; none when it has no file. */

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "data/tables.h"
 #include "findings/findings.h"
-#include "json/python.h"
+#include "standalone/literal.h"
 #include "standalone/standalone.h"
 #include "text/suggestions.h"
 
@@ -14,99 +14,77 @@
 
 /* ---- event_replay_ir.json */
 
-static void add_number(struct tw_json *json, const char *key, double value, unsigned digits)
-{
-	tw_json_key(json, key);
-	tw_json_rounded(json, value, digits);
-}
+#define F(kind, member, key, ...) TW_FIELD(struct tw_replay_kernel, kind, member, key, __VA_ARGS__)
+static const struct tw_member kernel_fields[] = {
+	F(PLAIN, name, "name"),		F(REAL, count, "count"),
+	F(REAL, mean_us, "mean_us", 3), F(REAL, min_us, "min_us", 3),
+	F(REAL, max_us, "max_us", 3),	F(REAL, total_us, "total_us", 3),
+};
+#undef F
+const struct tw_fields tw_replay_kernel_fields =
+	TW_FIELDS(struct tw_replay_kernel, kernel_fields, .inlined = true);
 
-static void add_text(struct tw_json *json, const char *key, const char *text)
-{
-	tw_json_key(json, key);
-	tw_json_cstr(json, text && *text ? text : NULL);
-}
-
-static void add_efficiency(struct tw_json *json, const struct tw_replay_row *row)
-{
-	tw_json_key(json, "efficiency");
-	tw_json_object(json, TW_JSON_LINES);
-	add_number(json, "efficiency_percent", row->efficiency_percent, 2);
-	add_text(json, "bound_type", row->bound);
-	add_number(json, "tflops_achieved", row->tflops, 4);
-	add_number(json, "tb_s_achieved", row->tb_s, 4);
-	add_number(json, "flops_per_byte", row->flops_per_byte, 2);
-	add_text(json, "compute_spec", row->spec);
-	tw_json_end(json);
-}
+#define F(kind, member, key, ...) TW_FIELD(struct tw_replay_row, kind, member, key, __VA_ARGS__)
+static const struct tw_member efficiency_fields[] = {
+	F(REAL, efficiency_percent, "efficiency_percent", 2),
+	F(TEXT, bound, "bound_type"),
+	F(REAL, tflops, "tflops_achieved", 4),
+	F(REAL, tb_s, "tb_s_achieved", 4),
+	F(REAL, flops_per_byte, "flops_per_byte", 2),
+	F(TEXT, spec, "compute_spec"),
+};
+static const struct tw_fields efficiency = TW_FIELDS(struct tw_replay_row, efficiency_fields);
+static const struct tw_member row_fields[] = {
+	F(REAL, count, "count"),
+	F(TEXT, part, "part_of_operation", .if_known = true),
+	F(WORD, uid, "uid"),
+	F(REAL, time_ms, "time_ms", 3),
+	F(REAL, mean_us, "mean_us", 3),
+	F(REAL, percent_of_compute, "percent_of_compute", 2),
+	F(NUMBER, gflops, "gflops"),
+	F(REAL, megabytes, "data_moved_mb", 4),
+	{ .key = "efficiency", .kind = TW_F_STRUCT, .of = &efficiency },
+	F(LIST, kernels, "kernels", .of = &tw_replay_kernel_fields),
+};
+#undef F
+const struct tw_fields tw_replay_row_fields = TW_FIELDS(struct tw_replay_row, row_fields);
 
 /* The kernels of a call, as the table has them; streams are of no use elsewhere. */
-static int add_kernels(struct tw_json *json, const struct tw_replay_row *row,
-		       struct tw_arena *arena, struct trawl_error *err)
+static int read_kernels(struct tw_replay_row *row, struct tw_arena *arena, struct trawl_error *err)
 {
-	static const char *const times[] = { "mean_duration_us", "min_duration_us",
-					     "max_duration_us", "total_duration_us" };
-	static const char *const names[] = { "mean_us", "min_us", "max_us", "total_us" };
-	const struct tw_json_value *list = NULL, *kernel;
-	struct trawl_error unread = { 0 };
-	struct tw_str text;
-	size_t i;
+	const struct tw_json_value *list = tw_literal_parse(arena, row->kernels_text), *kernel;
 
-	tw_str_init(&text, arena->allocator);
-	tw_json_from_python(row->kernels, strlen(row->kernels), &text);
-	if (text.len && !text.failed)
-		list = tw_json_parse(arena, text.ptr, text.len, "kernels", &unread);
-	tw_str_release(&text);
-	if (unread.status == TRAWL_ENOMEM)
+	row->kernels.count = 0;
+	row->kernels.at = list ? tw_arena_array(arena, list->count + 1, sizeof(*row->kernels.at)) :
+				 NULL;
+	if (!row->kernels.at)
 		return tw_no_memory(err);
-	tw_json_key(json, "kernels");
-	tw_json_array(json, list ? TW_JSON_LINES : TW_JSON_INLINE);
-	for (kernel = list ? list->first : NULL; kernel; kernel = kernel->next) {
-		tw_json_object(json, TW_JSON_INLINE);
-		add_text(json, "name", tw_json_text(tw_json_get(kernel, "name")));
-		add_number(json, "count", tw_json_number(tw_json_get(kernel, "count")), 0);
-		for (i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-			add_number(json, names[i], tw_json_number(tw_json_get(kernel, times[i])),
-				   3);
-		tw_json_end(json);
-	}
-	tw_json_end(json);
+	for (kernel = list->first; kernel; kernel = kernel->next)
+		row->kernels.at[row->kernels.count++] = (struct tw_replay_kernel){
+			tw_json_text(tw_json_get(kernel, "name")),
+			tw_json_number(tw_json_get(kernel, "count")),
+			tw_json_number(tw_json_get(kernel, "mean_duration_us")),
+			tw_json_number(tw_json_get(kernel, "min_duration_us")),
+			tw_json_number(tw_json_get(kernel, "max_duration_us")),
+			tw_json_number(tw_json_get(kernel, "total_duration_us")),
+		};
 	return 0;
 }
 
-static void add_uid(struct tw_json *json, const char *uid)
-{
-	size_t digits = strspn(uid, "0123456789");
-
-	tw_json_key(json, "uid");
-	if (digits && digits < 19 && !uid[digits])
-		tw_json_integer(json, strtoll(uid, NULL, 10));
-	else
-		tw_json_cstr(json, *uid ? uid : NULL);
-}
-
 static int add_entry(struct tw_json *json, const struct tw_replay_ops *ops,
-		     const struct tw_replay_row *row, struct tw_arena *arena,
-		     struct trawl_error *err)
+		     struct tw_replay_row *row, struct tw_arena *arena, struct trawl_error *err)
 {
-	int status;
+	int status = read_kernels(row, arena, err);
 
 	tw_json_object(json, TW_JSON_LINES);
-	status = tw_replay_add_call(json, row, arena, err);
-	add_number(json, "count", row->count, 0);
-	if (row->name[tw_replay_op_name(row->name)])
-		add_text(json, "part_of_operation", row->name);
-	add_uid(json, row->uid);
-	add_number(json, "time_ms", row->time_us / 1000, 3);
-	add_number(json, "mean_us", row->mean_us, 3);
-	add_number(json, "percent_of_compute", row->percent_of_compute, 2);
-	tw_json_key(json, "gflops");
-	tw_json_real(json, row->gflops);
-	add_number(json, "data_moved_mb", row->megabytes, 4);
-	add_efficiency(json, row);
 	if (!status)
-		status = add_kernels(json, row, arena, err);
-	add_text(json, "platform", ops->platform);
-	add_text(json, "device_name", ops->device);
+		status = tw_replay_add_call(json, row, arena, err);
+	row->part = row->name[tw_replay_op_name(row->name)] ? row->name : NULL;
+	row->time_ms = row->time_us / 1000;
+	if (!status)
+		tw_fields_members(json, &tw_replay_row_fields, row);
+	tw_field_text(json, "platform", ops->platform);
+	tw_field_text(json, "device_name", ops->device);
 	tw_json_end(json);
 	return status;
 }
@@ -139,7 +117,6 @@ static int write_package(struct tw_prepared *prepared, const struct tw_replay_op
 	const struct tw_replay_part parts[] = { { "README.md", &readme },
 						{ "event_replay_ir.json", &ir },
 						{ "replay.py", &script } };
-	const struct tw_json_value *entries = NULL;
 	struct tw_arena arena; /* a package's own: there may be many */
 	size_t i;
 	int status;
@@ -155,11 +132,7 @@ static int write_package(struct tw_prepared *prepared, const struct tw_replay_op
 	}
 	status = write_ir(ops, op, &arena, &ir, err);
 	if (!status) {
-		entries = tw_json_parse(&arena, ir.ptr, ir.len, "event_replay_ir.json", err);
-		status = entries ? 0 : err ? err->status : TRAWL_ENOMEM;
-	}
-	if (!status) {
-		tw_replay_readme(&readme, op->name, entries);
+		tw_replay_readme(&readme, ops, op);
 		if (readme.failed || script.failed)
 			status = tw_no_memory(err);
 		else

@@ -5,28 +5,42 @@
 #ifndef TW_STANDALONE_REPLAY_H
 #define TW_STANDALONE_REPLAY_H
 
-#include "json/writer.h"
+#include "standalone/fields.h"
 #include "standalone/prepared.h"
 
 #define TW_REPLAY_FOLDER "replay_packages"
 #define TW_REPLAY_ENDING "_replay_package.zip"
 
+struct tw_replay_kernel {
+	const char *name;
+	double count, mean_us, min_us, max_us, total_us;
+};
+
 /* A row of <category>_ops.csv; what is not known is NaN or "". */
 struct tw_replay_row {
 	const char *name;
 	const char *dims, *types, *strides, *concrete; /* as Python writes them */
-	const char *kernels;			       /* kernel_details_summary */
+	const char *kernels_text;		       /* kernel_details_summary */
 	const char *uid, *bound, *spec;
 	double count, time_us, mean_us;
 	double gflops, megabytes, flops_per_byte, tflops, tb_s; /* of a call */
 	double efficiency_percent, percent_of_compute;
 	size_t order; /* in the files */
+	/* Made when the package is. */
+	const char *part; /* the whole name, where the operation's is a part of it */
+	double time_ms;
+	TW_FIELD_LIST(struct tw_replay_kernel) kernels;
+	const char *arguments; /* in one line: "BFloat16[141, 512], 1, beta=1" */
+	const char *left_out;  /* why it cannot be run again; NULL: it can */
+	bool lacks_type, lacks_strides;
 };
+
+extern const struct tw_fields tw_replay_row_fields, tw_replay_kernel_fields;
 
 struct tw_replay_op {
 	const char *name;
-	const char *file;		 /* of its package, the same whichever are written */
-	const struct tw_replay_row *row; /* by kernel time, most first */
+	const char *file;	   /* of its package, the same whichever are written */
+	struct tw_replay_row *row; /* by kernel time, most first */
 	size_t rows;
 	double time_us, percent_of_compute;
 	double efficiency_percent; /* by kernel time, of the rows that have one */
@@ -47,14 +61,15 @@ int tw_replay_read(struct tw_prepared *prepared, struct tw_replay_ops *ops,
 
 /* The name of the operation behind a row: without the kernel that a synthetic one is of. */
 size_t tw_replay_op_name(const char *name);
-/* The members op_name, replay_ir and, when it cannot be run again, left_out of a row. */
-int tw_replay_add_call(struct tw_json *json, const struct tw_replay_row *row,
-		       struct tw_arena *arena, struct trawl_error *err) TRAWL_MUST_CHECK;
+/* The members op_name, replay_ir and, when it cannot be run again, left_out; and what the row tells of it. */
+int tw_replay_add_call(struct tw_json *json, struct tw_replay_row *row, struct tw_arena *arena,
+		       struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* ---- readme.c */
 
-/* The package's README.md, from its event_replay_ir.json. */
-void tw_replay_readme(struct tw_str *out, const char *name, const struct tw_json_value *entries);
+/* The package's README.md; its rows are complete. */
+void tw_replay_readme(struct tw_str *out, const struct tw_replay_ops *ops,
+		      const struct tw_replay_op *op);
 
 /* ---- zip.c */
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NAME_WIDTH 80
+#define LONG_LAUNCH_NS 5000000
 
 _Static_assert(TW_IDLE_CAUSES <= TW_MOST_PATTERNS, "each cause may have a pattern");
 static const struct tw_system_area areas[TW_IDLE_CAUSES] = {
@@ -107,11 +108,6 @@ static const struct tw_fields metrics_of_idle = TW_FIELDS(struct metrics, metric
 
 /* ---- severities and patterns */
 
-static double percent_of(double share, double whole)
-{
-	return whole > 0 ? 100 * share / whole : (double)NAN;
-}
-
 static double us(int64_t ns)
 {
 	return ns == TRAWL_TIME_NONE ? (double)NAN : (double)ns / 1e3;
@@ -154,6 +150,8 @@ static const char *place_of(struct tw_arena *arena, const struct tw_told_gap *ga
 		return NULL;
 	tw_str_init(&text, arena->allocator);
 	tw_fields_fill(out, ". The largest begins at {start_us| µs}", &tw_told_gap_fields, gap);
+	if (gap->at_edge)
+		tw_str_add_cstr(out, ", at the start or the end of the GPU work");
 	if (gap->running_call) {
 		add_named(out, "; most of it is the host call ", gap->running_call);
 		tw_fields_fill(out, " ({running_call_us| µs})", &tw_told_gap_fields, gap);
@@ -162,6 +160,8 @@ static const char *place_of(struct tw_arena *arena, const struct tw_told_gap *ga
 	}
 	add_named(out, in, gap->running_operation);
 	add_named(out, gap->running_operation ? " in " : in, gap->running_python);
+	if (gap->running_call_launches > 0 && gap->running_call_ns > LONG_LAUNCH_NS)
+		tw_str_add_cstr(out, "; so long a launch probably loads code at first use");
 	return tw_kept(arena, out);
 }
 
@@ -185,7 +185,7 @@ static void judge_cause(struct metrics *m, enum tw_idle_cause cause,
 	fact[TW_FACT_idle_gaps] = (double)p->count;
 	fact[TW_FACT_idle_ms] = p->time_ms;
 	fact[TW_FACT_idle_gap_us] = p->count ? us(p->total_ns) / (double)p->count : (double)NAN;
-	fact[TW_FACT_idle_cause_percent] = percent_of(p->time_ms, m->system.total_ms);
+	fact[TW_FACT_idle_cause_percent] = tw_percent_of(p->time_ms, m->system.total_ms);
 	fact[TW_FACT_short_kernel_percent] = m->data->kernels.short_percent;
 	fact[TW_FACT_short_kernel_us] = us(m->data->kernels.short_threshold_ns);
 	share.value[TW_FACT_idle_percent] = fact[TW_FACT_idle_cause_percent];
@@ -209,10 +209,10 @@ static void judge(struct metrics *m, const struct tw_manifest *manifest)
 
 		m->system.total_ms = total / 1e3;
 		m->idle_ms = us(t->idle_ns) / 1e3;
-		m->idle_percent = percent_of(us(t->idle_ns), total);
-		m->computation_percent = percent_of(us(t->computation_ns), total);
-		m->communication_percent = percent_of(us(t->exposed_comm_ns), total);
-		m->memcpy_percent = percent_of(us(t->exposed_memcpy_ns), total);
+		m->idle_percent = tw_percent_of(us(t->idle_ns), total);
+		m->computation_percent = tw_percent_of(us(t->computation_ns), total);
+		m->communication_percent = tw_percent_of(us(t->exposed_comm_ns), total);
+		m->memcpy_percent = tw_percent_of(us(t->exposed_memcpy_ns), total);
 	} else {
 		m->system.total_ms = tw_use_ms(used, TW_USE_TOTAL);
 		m->idle_ms = tw_use_ms(used, TW_USE_IDLE);

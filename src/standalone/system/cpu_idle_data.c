@@ -120,11 +120,6 @@ struct work {
 	size_t largest_count;
 };
 
-static double percent_of(double share, double whole)
-{
-	return whole > 0 ? 100 * share / whole : (double)NAN;
-}
-
 /* ---- kernels */
 
 static void count_category(struct tw_idle_kernels *k, const char *name)
@@ -172,8 +167,8 @@ static void count_kernels(struct work *w)
 	}
 	k->short_threshold_ns = w->in->options->short_kernel_ns;
 	k->short_percent =
-		tw_as_written(percent_of((double)k->short_count, (double)k->total_count), 2);
-	k->short_time_percent = percent_of((double)short_ns, (double)total_ns);
+		tw_as_written(tw_percent_of((double)k->short_count, (double)k->total_count), 2);
+	k->short_time_percent = tw_percent_of((double)short_ns, (double)total_ns);
 	k->short_ns = sum_of(short_ns);
 	k->total_ns = sum_of(total_ns);
 	k->mean_us = k->total_count ? (double)total_ns / 1000 / (double)k->total_count :
@@ -421,7 +416,7 @@ static void sum_time(struct work *w)
 		.exposed_comm_ns = t->exposed_communication_ns,
 		.exposed_memcpy_ns = t->exposed_copy_ns,
 		.idle_ns = t->idle_ns,
-		.idle_percent = percent_of((double)t->idle_ns, (double)t->total_ns),
+		.idle_percent = tw_percent_of((double)t->idle_ns, (double)t->total_ns),
 		.gap_count = w->gaps.count,
 		.largest_gap_ns = w->largest_count ? w->told[0].dur_ns : 0,
 	};
@@ -440,9 +435,9 @@ static void sum_cause(struct work *w, enum tw_idle_cause cause)
 	p->largest_ns = sum->largest_ns;
 	p->without_ns = t->total_ns - sum->total_ns;
 	p->mean_us = tw_as_written(sum->count ? ns / 1000 / (double)sum->count : (double)NAN, 3);
-	p->largest_percent = tw_as_written(percent_of((double)sum->largest_ns, ns), 2);
-	p->percent_of_idle = percent_of(ns, (double)t->idle_ns);
-	p->percent_of_total = percent_of(ns, (double)t->total_ns);
+	p->largest_percent = tw_as_written(tw_percent_of((double)sum->largest_ns, ns), 2);
+	p->percent_of_idle = tw_percent_of(ns, (double)t->idle_ns);
+	p->percent_of_total = tw_percent_of(ns, (double)t->total_ns);
 	p->speedup_without = tw_as_written(
 		p->without_ns > 0 ? (double)t->total_ns / (double)p->without_ns : (double)NAN, 4);
 	for (i = 0; i < w->largest_count && w->told[i].of != cause; i++)
@@ -458,8 +453,7 @@ static int write_data(struct tw_prepared *prepared, struct work *w, struct trawl
 {
 	size_t count = w->largest_count < LARGEST_TOLD ? w->largest_count : LARGEST_TOLD;
 	struct tw_cpu_idle *idle = w->idle;
-	struct tw_str text;
-	int status, i;
+	int i;
 
 	sum_time(w);
 	count_kernels(w);
@@ -470,12 +464,9 @@ static int write_data(struct tw_prepared *prepared, struct work *w, struct trawl
 		return tw_no_memory(err);
 	memcpy(idle->gaps.at, w->told, count * sizeof(*w->told));
 	idle->gaps.count = count;
-	tw_str_init(&text, prepared->allocator);
-	tw_fields_document(&text, &tw_cpu_idle_fields, idle);
-	status = tw_prepared_write(prepared, TW_CATEGORY_DATA, TW_CPU_IDLE_DATA, &text, err);
-	tw_str_release(&text);
 	prepared->cpu_idle = idle;
-	return status;
+	return tw_fields_write(prepared, TW_CATEGORY_DATA, TW_CPU_IDLE_DATA, &tw_cpu_idle_fields,
+			       idle, err);
 }
 
 int tw_prepare_cpu_idle(struct tw_prepared *prepared, const struct tw_analysis_input *in,

@@ -187,11 +187,6 @@ static const struct tw_fields metrics_of_all = TW_FIELDS(struct metrics, metrics
 
 /* ---- facts and severities */
 
-static double percent_of(double share, double whole)
-{
-	return whole > 0 ? 100 * share / whole : (double)NAN;
-}
-
 static double ms(int64_t ns)
 {
 	return ns == TRAWL_TIME_NONE ? (double)NAN : (double)ns / 1e6;
@@ -246,7 +241,7 @@ static void judge_direction(struct metrics *m, enum tw_copy_direction which)
 		d->callers.at = copies->callers.at;
 		d->callers.count = copies->callers.count;
 	}
-	d->percent_of_total = percent_of(d->time_ms, m->system.total_ms);
+	d->percent_of_total = tw_percent_of(d->time_ms, m->system.total_ms);
 	fact[TW_FACT_copy_count] = d->count;
 	fact[TW_FACT_copy_ms] = d->time_ms;
 	fact[TW_FACT_memcpy_percent] = d->percent_of_total;
@@ -283,7 +278,7 @@ static void judge_copies(struct metrics *m)
 	fact[TW_FACT_copy_count] = most;
 	fact[TW_FACT_copy_ms] = ms(m->times->memcpy_ns);
 	fact[TW_FACT_exposed_copy_ms] = ms(m->times->exposed_memcpy_ns);
-	fact[TW_FACT_memcpy_percent] = percent_of(ms(m->times->memcpy_ns), m->system.total_ms);
+	fact[TW_FACT_memcpy_percent] = tw_percent_of(ms(m->times->memcpy_ns), m->system.total_ms);
 	m->copies_level = tw_level_of("memcpy_time", &m->copies);
 	for (i = 0; i < TW_COPY_DIRECTIONS; i++)
 		m->copies_level = worse(m->copies_level, m->directions[i]->by_count);
@@ -323,7 +318,7 @@ static void judge_communication(struct metrics *m)
 		ratio = (comm_ms - exposed_ms) / comm_ms;
 	fact[TW_FACT_comm_ms] = comm_ms;
 	fact[TW_FACT_exposed_comm_ms] = exposed_ms;
-	fact[TW_FACT_exposed_comm_percent] = percent_of(exposed_ms, m->system.total_ms);
+	fact[TW_FACT_exposed_comm_percent] = tw_percent_of(exposed_ms, m->system.total_ms);
 	fact[TW_FACT_overlap_ratio] = ratio;
 	fact[TW_FACT_overlap_percent] = 100 * ratio;
 	judge_gain(fact, ms(m->times->computation_ns) - (comm_ms - exposed_ms));
@@ -380,7 +375,7 @@ static void add_details(struct metrics *m)
 	m->overlap_flagged = m->overlap_judged && is_flagged(m->overlap);
 	m->target_percent = 100 * tw_level_bound("comm_overlap", "MEDIUM");
 	m->hideable_percent =
-		percent_of(m->communication.value[TW_FACT_hideable_ms], m->system.total_ms);
+		tw_percent_of(m->communication.value[TW_FACT_hideable_ms], m->system.total_ms);
 	m->blocking_details = m->blocking ? m->blocking->text : NULL;
 	m->overlap_details = m->overlap ? m->overlap->text : NULL;
 	if (m->data && !any)
@@ -401,7 +396,7 @@ static void add_check(struct metrics *m, const char *metric, double ours, double
 	struct tw_facts facts;
 
 	tw_facts_init(&facts);
-	facts.value[TW_FACT_deviation_percent] = percent_of(fabs(ours - theirs), larger);
+	facts.value[TW_FACT_deviation_percent] = tw_percent_of(fabs(ours - theirs), larger);
 	level = tw_level_of("cross_validation", &facts);
 	m->checks.at[m->checks.count++] = (struct check){
 		metric,
@@ -568,6 +563,9 @@ static void add_communication(const struct page *p)
 	     "- **Assessment**: {nccl_blocking_assessment.severity}");
 	if (p->m->blocking_details)
 		fill(p, ": {nccl_blocking_assessment.details}");
+	if (p->m->data && p->m->data->communication.gradient_buckets)
+		tw_str_add_cstr(p->out, "\n- **Gradients**: communicated in buckets during the "
+					"backward pass");
 	fill(p, "\n- **Impact**: GPU compute blocked for "
 		"{nccl_blocking_assessment.exposed_comm_time_ms| ms} due to non-overlapped "
 		"communication\n\n");

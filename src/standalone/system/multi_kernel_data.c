@@ -317,20 +317,14 @@ static void add_overlap(const struct work *w)
 
 static int write_data(struct tw_prepared *prepared, const struct work *w, struct trawl_error *err)
 {
-	struct tw_str text;
-	int status;
-
 	add_copies(w);
 	add_communication(w);
 	add_overlap(w);
 	if (w->arena->failed)
 		return tw_no_memory(err);
-	tw_str_init(&text, prepared->allocator);
-	tw_fields_document(&text, &tw_multi_kernel_fields, w->data);
-	status = tw_prepared_write(prepared, TW_CATEGORY_DATA, TW_MULTI_KERNEL_DATA, &text, err);
-	tw_str_release(&text);
 	prepared->multi_kernel = w->data;
-	return status;
+	return tw_fields_write(prepared, TW_CATEGORY_DATA, TW_MULTI_KERNEL_DATA,
+			       &tw_multi_kernel_fields, w->data, err);
 }
 
 int tw_prepare_multi_kernel(struct tw_prepared *prepared, const struct tw_analysis_input *in,

@@ -201,8 +201,7 @@ void tw_patterns_add(struct tw_patterns *p, const struct tw_system_area *area,
 	new.rule = rule->id;
 	new.severity = severity;
 	new.recoverable_ms = facts->value[area->time];
-	new.percent_of_total = p->total_ms > 0 ? 100 * new.recoverable_ms / p->total_ms :
-						 (double)NAN;
+	new.percent_of_total = tw_percent_of(new.recoverable_ms, p->total_ms);
 	row = find_row(p->findings, area->kind);
 	if (p->findings && row < trawl_table_rows(p->findings))
 		new.finding = row + 1;
