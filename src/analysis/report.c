@@ -67,6 +67,17 @@ struct job {
 	int models_status, launchers_status;
 };
 
+/* Without the last column where that is of graphs, and none count with operators. */
+static struct trawl_table *new_table(const struct tw_analysis_input *in,
+				     const struct tw_table_spec *spec)
+{
+	size_t last = spec->column_count - 1;
+
+	if (tw_has_via(in) || strcmp(spec->columns[last].header, TW_COL_VIA))
+		return tw_table_new(spec, in->tables);
+	return tw_table_new_columns(spec, spec->columns, last, in->tables);
+}
+
 static void make_table(struct job *job, size_t i)
 {
 	const struct tw_analysis *analysis = tw_analyses[i];
@@ -81,7 +92,7 @@ static void make_table(struct job *job, size_t i)
 	if (analysis->make) {
 		job->status[i] = analysis->make(&input, analysis, &table);
 	} else {
-		table = tw_table_new(&analysis->table, input.tables);
+		table = new_table(&input, &analysis->table);
 		job->status[i] = table ? analysis->run(&input, table) : TRAWL_ENOMEM;
 	}
 	tw_scope_end(&scope);
@@ -325,6 +336,7 @@ static int fill_report(struct trawl_report *report, const struct trawl_trace *tr
 		.threads = o->threads,
 		.autograd = !report->only,
 		.clip_overruns = o->clip_overruns,
+		.accept_count = o->accept_count,
 		.view = { o->range, o->step_first, o->step_last, o->start_ns, o->end_ns, o->device,
 			  o->by_time },
 	};

@@ -92,7 +92,7 @@ static int group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
 		first[t] = sum;
 		sum += n;
 	}
-	d->host.count = sum;
+	d->host.count = d->host.all = sum;
 	d->host.event = tw_alloc(d->allocator, (sum + 1) * sizeof(*d->host.event));
 	if (!d->host.event)
 		return -1;
@@ -124,7 +124,7 @@ static int shrink(struct tw_derived *d, uint64_t count)
 	if (!event)
 		return -1;
 	d->host.event = event;
-	d->host.count = count;
+	d->host.count = d->host.all = count;
 	return 0;
 }
 
@@ -249,7 +249,7 @@ uint64_t tw_launching_op(const struct tw_derived *d, uint64_t launch, bool pass_
 {
 	uint64_t node = launch;
 
-	if (d->host.op[pass_execute])
+	if (d->host.op[pass_execute] && launch < d->host.count)
 		return d->host.op[pass_execute][launch];
 	while (node != TW_NONE && !is_launching_op(d, node, pass_execute))
 		node = d->host.parent[node];

@@ -4,12 +4,14 @@ struct key {
 	uint32_t name, kernel, process, label, thread;
 	struct tw_signature signature;
 	uint32_t category; /* in the texts of the signatures */
+	uint32_t graph;	   /* a node of GPU graphs */
 };
 
 /* What makes a key, in numbers at hand: asked for every call, where a key is made once. */
 struct seen {
 	const char *category; /* compared as pointers */
 	uint32_t name, kernel, track, signature;
+	uint32_t graph, unused;
 };
 
 int tw_op_keys_init(struct tw_op_keys *keys, const struct tw_analysis_input *in)
@@ -40,6 +42,7 @@ static uint32_t group_of(struct tw_op_keys *keys, const struct seen *seen)
 		.signature = tw_signature_repr(&keys->signatures,
 					       tw_groups_key(&m->signatures, seen->signature)),
 		.category = tw_pool_intern_cstr(&keys->signatures.texts, seen->category),
+		.graph = seen->graph,
 	};
 
 	return tw_groups_add(&keys->groups, &key);
@@ -49,9 +52,13 @@ uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel, c
 {
 	const struct trawl_trace *trace = keys->in->trace;
 	uint64_t event = keys->in->derived->host.event[node];
-	struct seen seen = { category, trace->events.name[event], kernel,
+	struct seen seen = { category,
+			     trace->events.name[event],
+			     kernel,
 			     trace->events.track[event],
-			     tw_signature_at(keys->in->modelled, node) };
+			     tw_signature_at(keys->in->modelled, node),
+			     tw_is_via_graph(keys->in, event),
+			     0 };
 	uint32_t *group = tw_groups_at(&keys->seen, &seen);
 
 	if (!group)
@@ -110,4 +117,5 @@ void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t ro
 	set_or_unknown(trace, table, row, TW_OP_LABEL, key->label);
 	set_or_unknown(trace, table, row, TW_OP_THREAD, key->thread);
 	tw_set_signature(table, row, TW_OP_DIMS, texts, &key->signature);
+	tw_set_via(keys->in, table, row, trawl_table_columns(table) - 1, key->graph);
 }

@@ -14,7 +14,8 @@ enum {
 	COUNT,
 	CATEGORIES,
 	PERCENTAGE,
-	CUMULATIVE
+	CUMULATIVE,
+	VIA
 };
 
 static const struct trawl_column columns[] = {
@@ -37,6 +38,11 @@ static const struct trawl_column columns[] = {
 				    .over_ranks = TRAWL_SHARE),
 	[CUMULATIVE] = TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12,
 				    "cumulative share: this row and all rows above"),
+	[VIA] = TW_VIA_COLUMN,
+};
+
+struct key {
+	uint32_t name, graph;
 };
 
 struct sum {
@@ -70,14 +76,15 @@ static void add_categories(const struct tw_categories *all, uint64_t categories,
 }
 
 static void set_operation(const struct tw_sums *sums, struct trawl_table *table, size_t row,
-			  const void *name, const void *value)
+			  const void *of_key, const void *value)
 {
+	const struct key *key = of_key;
 	const struct sum *sum = value;
 	struct tw_str *text = sums->context;
 
 	tw_str_clear(text);
 	add_categories(&sums->in->launchers->categories, sum->categories, text);
-	tw_set_name(table, row, NAME, sums->in->trace, *(const uint32_t *)name);
+	tw_set_name(table, row, NAME, sums->in->trace, key->name);
 	tw_set_sum(table, row, DIRECT_US, sum->direct.ns);
 	tw_set_sum(table, row, SUBTREE_US, sum->subtree_ns);
 	tw_set_sum(table, row, DIRECT_MS, sum->direct.ns);
@@ -86,12 +93,14 @@ static void set_operation(const struct tw_sums *sums, struct trawl_table *table,
 	tw_table_set_text(table, row, CATEGORIES, text->ptr, text->len);
 	tw_set_percent(table, row, PERCENTAGE, (double)sum->direct.ns, (double)sums->total_ns);
 	tw_set_percent(table, row, CUMULATIVE, (double)sums->running_ns, (double)sums->total_ns);
+	tw_set_via(sums->in, table, row, VIA, key->graph);
 }
 
-static void order_operation(const struct tw_sums *sums, const void *name, struct tw_order *order)
+static void order_operation(const struct tw_sums *sums, const void *key, struct tw_order *order)
 {
 	(void)sums;
-	order->texts[0] = *(const uint32_t *)name;
+	order->texts[0] = ((const struct key *)key)->name;
+	order->tie = ((const struct key *)key)->graph;
 }
 
 static int run_ops_summary(const struct tw_analysis_input *in, struct trawl_table *table)
@@ -102,12 +111,13 @@ static int run_ops_summary(const struct tw_analysis_input *in, struct trawl_tabl
 	uint64_t i;
 
 	tw_str_init(&text, in->allocator);
-	tw_sums_init(&sums, in, sizeof(uint32_t), sizeof(struct sum));
+	tw_sums_init(&sums, in, sizeof(struct key), sizeof(struct sum));
 	sums.context = &text;
 	for (i = 0; i < in->launchers->count; i++) {
 		const struct tw_launcher *launcher = &in->launchers->items[i];
-		struct sum *sum =
-			tw_sums_add(&sums, &names[event[launcher->node]], launcher->direct_ns, 0);
+		const struct key key = { names[event[launcher->node]],
+					 tw_is_via_graph(in, event[launcher->node]) };
+		struct sum *sum = tw_sums_add(&sums, &key, launcher->direct_ns, 0);
 
 		if (!sum)
 			return TRAWL_ENOMEM;

@@ -212,15 +212,11 @@ static const struct cli_option own_options[] = {
 };
 
 static const struct cli_options options[] = {
-	CLI_COUNTING(AT(reporting)),
-	{ .list = own_options },
-	CLI_NO_XLSX(AT(reporting)),
-	CLI_NO_CSV(AT(reporting)),
-	CLI_RANKS(AT(ranks)),
-	CLI_VIEW(AT(reporting)),
-	CLI_OUTPUT(AT(reporting.common)),
-	CLI_COMMON(AT(reporting.common)),
-	{ 0 },
+	CLI_COUNTING(AT(reporting)),	  { .list = own_options },
+	CLI_GRAPHS(AT(reporting)),	  CLI_NO_XLSX(AT(reporting)),
+	CLI_NO_CSV(AT(reporting)),	  CLI_RANKS(AT(ranks)),
+	CLI_VIEW(AT(reporting)),	  CLI_OUTPUT(AT(reporting.common)),
+	CLI_COMMON(AT(reporting.common)), { 0 },
 };
 
 static int report(const struct cli_command *command, int argc, char **argv)

@@ -52,6 +52,8 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "aten::item", TW_HOST_SYNCHRONISING },
 	{ "aten::_local_scalar_dense", TW_HOST_SYNCHRONISING },
 	{ "*graphlaunch*", TW_HOST_GRAPH_LAUNCH },
+	{ "*streambegincapture*", TW_HOST_CAPTURE_BEGIN },
+	{ "*streamendcapture*", TW_HOST_CAPTURE_END },
 	{ "enumerate(dataloader)*", TW_HOST_DATA_LOADING },
 	{ "*dataloaderiter.__next__*", TW_HOST_DATA_LOADING },
 	{ "*torch/utils/data/dataloader.py(*): __next__", TW_HOST_DATA_LOADING },
@@ -240,4 +242,4 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "optimizer.step#*", TW_HOST_OPTIMIZER_STEP },
 };
 
-const size_t tw_host_name_kind_count = 236;
+const size_t tw_host_name_kind_count = 238;
