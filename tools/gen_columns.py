@@ -252,7 +252,7 @@ or of two reports, which its sheet `about` explains.
 
 # Bits of enum tw_needs that a trace has or has not; what is made from it does not matter here.
 NEEDS = {0: "", 1: "GPU events", 2: "host events", 3: "GPU events and host events"}
-NEEDS_EXPORT = 8
+NEEDS_EXPORT, NEEDS_WHO = 8, 32
 
 
 def declarations(build):
@@ -310,6 +310,8 @@ def columns_page(lines):
                 said.append(f"Made from traces with {NEEDS[int(needs) & 3]}.")
             if int(needs) & NEEDS_EXPORT:
                 said.append("Made from exports of Nsight Systems.")
+            if int(needs) & NEEDS_WHO:
+                said.append("Made where Python functions (`with_stack=True`) or, in exports, NVTX ranges are recorded.")
             if int(always):
                 said.append("Written even when it has no rows.")
             out.append(" ".join([*said, parameters]).rstrip() + "\n")

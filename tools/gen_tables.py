@@ -179,7 +179,7 @@ def metrics_tags():
 
 
 def host_names():
-    kinds = ("synchronising", "graph_launch", "data_loading", "container", "python_code", "python_internal",
+    kinds = ("synchronising", "graph_launch", "data_loading", "container", "python_code",
              "gradient_buckets", "framework_range", "autograd_thread", "launch",
              "no_launch", "communication", "ordinary", "peer_copy", "waits_for_device", "waits_for_stream",
              "blocking_copy", "allocation", "module_load", "implicit_wait", "event_record", "event_wait",
@@ -193,6 +193,17 @@ def host_names():
     lines = [f"\t{{ {text(p.lower())}, TW_HOST_{kind.upper()} }}," for p, kind, _ in table]
     return "const struct tw_host_name_kind tw_host_name_kinds[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_host_name_kind_count = {len(table)};\n"
+
+
+def frames():
+    table = rows("frames", 3)
+    no_duplicates("frames", [r[0].lower() for r in table])
+    for pattern, kind, _ in table:
+        if kind not in ("framework", "library", "wrapper"):
+            sys.exit(f"data/frames.tsv: {pattern}: no such kind: {kind!r}")
+    lines = [f"\t{text(r[0].lower())}," for r in table]
+    return "const char *const tw_frame_patterns[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_frame_pattern_count = {len(table)};\n"
 
 
 def delays():
@@ -524,7 +535,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, collective_ranks, host_names, delays, links, finding_kinds, copy_directions, nsys_numbers, dtypes,
+    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, collective_ranks, host_names, frames, delays, links, finding_kinds, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, limits, rules, analysis_categories, libraries, name_traits,
                   category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
                   compare_script, nsys_rules):

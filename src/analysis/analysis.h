@@ -9,6 +9,7 @@
 #include "analysis/launches/launchers.h"
 #include "analysis/launches/parents.h"
 #include "analysis/ops/modelled.h"
+#include "analysis/who/attributions.h"
 #include "base/wide.h"
 #include "derive/derived.h"
 #include "model/platform.h"
@@ -21,6 +22,7 @@ struct tw_analysis_input {
 	const struct tw_launchers *launchers;
 	const struct tw_parents *parents;
 	const struct tw_modelled *modelled; /* NULL unless the analysis needs models */
+	const struct tw_attributions *who;  /* NULL: no frames, or the analysis does not use it */
 	const struct tw_platform *platform; /* NULL: unknown */
 	const struct trawl_report_options *options;
 	const struct tw_quality *quality;   /* the trace's and what deriving found */
@@ -49,6 +51,12 @@ static inline bool tw_is_via_graph(const struct tw_analysis_input *in, uint64_t 
 void tw_set_via(const struct tw_analysis_input *in, struct trawl_table *table, size_t row,
 		size_t column, bool graph);
 
+/*
+ * Says what share of the GPU time is in GPU graphs of which nothing is known, and what would help;
+ * false: it is none worth telling.
+ */
+bool tw_graph_notice(const struct tw_analysis_input *in, struct tw_str *out);
+
 /* What an analysis needs; without it, it makes no table. */
 enum tw_needs {
 	TW_NEEDS_NOTHING = 0,
@@ -57,6 +65,8 @@ enum tw_needs {
 	TW_NEEDS_MODELS = 4,  /* what calls were modelled: it runs after those that do not */
 	TW_NEEDS_EXPORT = 8,  /* an export of Nsight Systems, unless it alone was asked for */
 	TW_NEEDS_ASKING = 16, /* options ask for it by name: gemm_instances, kernel_instances */
+	TW_NEEDS_WHO = 32,    /* python functions or, of an export, ranges */
+	TW_USES_WHO = 64,     /* the same where it is there */
 };
 
 struct tw_analysis {

@@ -12,8 +12,6 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 
-#include <string.h>
-
 enum { QUANTITY, TIME, MEANING };
 
 static const struct trawl_column columns[] = {
@@ -31,6 +29,7 @@ struct pieces {
 
 struct amounts {
 	tw_wide operations, communication, copies, unlinked, overlap;
+	tw_wide durations, modules; /* the latter only where modules are recorded */
 };
 
 static void add_piece(struct pieces *p, int64_t start_ns, int64_t end_ns)
@@ -67,11 +66,14 @@ static void add_pieces(const struct tw_analysis_input *in, struct pieces *p, str
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	uint64_t i;
 
+	if (in->who)
+		a->modules = in->who->gpu_ns;
 	for (i = 0; i < in->launchers->count; i++)
 		a->operations += add_launcher(in, i, p);
 	for (i = 0; i < gpu->count; i++) {
 		int64_t ns = gpu->end_ns[i] - gpu->start_ns[i];
 
+		a->durations += ns;
 		if (in->launchers->of_gpu[i] != TW_NO_GROUP)
 			continue;
 		if (gpu->bucket[i] == TW_COMMUNICATION)
@@ -112,35 +114,45 @@ static tw_wide measure_overlap(const struct pieces *p)
 	return overlap;
 }
 
+enum { ALWAYS, BY_LAUNCH, WITH_MODULES };
+
 static void add_amounts(struct trawl_table *table, const struct amounts *a,
-			const struct tw_timeline *t, bool by_launch)
+			const struct tw_timeline *t, bool by_launch, bool modules)
 {
 	const struct {
+		unsigned when;
 		const char *quantity;
 		tw_wide ns;
 		const char *meaning;
 	} rows[] = {
-		{ "op_rows", a->operations,
+		{ ALWAYS, "op_rows", a->operations,
 		  "GPU work launched by operators, copies included: the sum of ops_summary" },
-		{ "communication", a->communication, "communication" },
-		{ "copies", a->copies, "copies with no matching launch" },
-		{ "unlinked", a->unlinked, "other GPU events with no matching launch" },
-		{ "overlap", a->overlap,
+		{ ALWAYS, "communication", a->communication, "communication" },
+		{ ALWAYS, "copies", a->copies, "copies with no matching launch" },
+		{ ALWAYS, "unlinked", a->unlinked, "other GPU events with no matching launch" },
+		{ ALWAYS, "overlap", a->overlap,
 		  "time counted in more than one row (overlap), from a sweep; subtracted" },
-		{ "busy", t->busy_ns, "union of all GPU events" },
-		{ "other_work", t->other_ns,
+		{ ALWAYS, "busy", t->busy_ns, "union of all GPU events" },
+		{ BY_LAUNCH, "other_work", t->other_ns,
 		  "time in which only other work ran; for views that attribute work by its launch" },
-		{ "idle", t->idle_ns, "total - busy - other work" },
-		{ "total", t->total_ns, "first start to last end, or the windows of the view" },
-		{ "difference",
+		{ ALWAYS, "idle", t->idle_ns, "total - busy - other work" },
+		{ ALWAYS, "total", t->total_ns,
+		  "first start to last end, or the windows of the view" },
+		{ ALWAYS, "difference",
 		  a->operations + a->communication + a->copies + a->unlinked - a->overlap -
 			  t->busy_ns,
 		  "op_rows + communication + copies + unlinked - overlap - busy: must be 0" },
+		{ WITH_MODULES, "durations", a->durations, "sum of durations of all GPU events" },
+		{ WITH_MODULES, "modules", a->modules,
+		  "self GPU time of all modules, of (none) and (unlinked): the sum of modules" },
+		{ WITH_MODULES, "modules_difference", a->modules - a->durations,
+		  "modules - durations: must be 0" },
 	};
 	size_t i, row;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!by_launch && !strcmp(rows[i].quantity, "other_work"))
+		if ((rows[i].when == BY_LAUNCH && !by_launch) ||
+		    (rows[i].when == WITH_MODULES && !modules))
 			continue;
 		row = tw_table_add_row(table);
 		tw_table_set_str(table, row, QUANTITY, rows[i].quantity);
@@ -177,12 +189,13 @@ static int run_reconciliation(const struct tw_analysis_input *in, struct trawl_t
 	    tw_sort(p.by_end, p.count, time_key, p.end_ns, a))
 		return TRAWL_ENOMEM;
 	amounts.overlap = measure_overlap(&p);
-	add_amounts(table, &amounts, &timeline, in->derived->steps.by_launch);
+	add_amounts(table, &amounts, &timeline, in->derived->steps.by_launch,
+		    in->who && in->who->modules);
 	return 0;
 }
 
 const struct tw_analysis tw_analysis_reconciliation = {
 	TW_TABLE("reconciliation", "checks that the tables account for all GPU time", columns),
-	.needs = TW_NEEDS_GPU,
+	.needs = TW_NEEDS_GPU | TW_USES_WHO,
 	.run = run_reconciliation,
 };

@@ -26,10 +26,12 @@ struct trawl_report {
 	struct trawl_report_options options;
 	const struct tw_analysis *only; /* NULL: all of them */
 	struct tw_derived *derived;
-	struct tw_scope launching, modelling; /* memory of what follows, made at the same time */
+	struct tw_scope launching, modelling,
+		asking; /* memory of what follows, made at the same time */
 	struct tw_launchers launchers;
 	struct tw_parents parents;
 	struct tw_modelled modelled;
+	struct tw_attributions who;
 	struct tw_platform platform;
 	bool has_platform;
 	struct tw_timeline timeline;
@@ -55,7 +57,7 @@ void trawl_report_options_init(struct trawl_report_options *options)
 }
 
 /*
- * One run of all analyses.  Steps 0 and 1 make what they look at; those that need no models come
+ * One run of all analyses.  Steps 0 to 2 make what they look at; those that need no models come
  * next, so that they can run while the models are made.
  */
 struct job {
@@ -63,8 +65,8 @@ struct job {
 	int status[ANALYSES]; /* by analysis */
 	unsigned has;	      /* enum tw_needs that are there */
 	size_t order[ANALYSES];
-	struct tw_gate models, launchers; /* opened when they are made, or have failed */
-	int models_status, launchers_status;
+	struct tw_gate models, launchers, who; /* opened when they are made, or have failed */
+	int models_status, launchers_status, who_status;
 };
 
 /* Without the last column where that is of graphs, and none count with operators. */
@@ -87,6 +89,8 @@ static void make_table(struct job *job, size_t i)
 
 	if (!(analysis->needs & TW_NEEDS_MODELS))
 		input.modelled = NULL;
+	if (!(analysis->needs & (TW_NEEDS_WHO | TW_USES_WHO) && job->has & TW_NEEDS_WHO))
+		input.who = NULL;
 	tw_scope_begin(&scope, input.allocator);
 	input.allocator = &scope.allocator;
 	if (analysis->make) {
@@ -110,12 +114,15 @@ static void run_analysis(struct job *job, size_t i)
 {
 	unsigned needs = tw_analyses[i]->needs;
 
-	if ((needs & job->has) != needs)
+	if (needs & ~job->has & ~TW_USES_WHO)
 		return;
 	tw_gate_wait(&job->launchers);
 	if (needs & TW_NEEDS_MODELS)
 		tw_gate_wait(&job->models);
-	if (job->launchers_status || (needs & TW_NEEDS_MODELS && job->models_status))
+	if (needs & (TW_NEEDS_WHO | TW_USES_WHO))
+		tw_gate_wait(&job->who);
+	if (job->launchers_status || job->who_status ||
+	    (needs & TW_NEEDS_MODELS && job->models_status))
 		return;
 	make_table(job, i);
 }
@@ -135,7 +142,17 @@ static int make_launchers(struct trawl_report *report, struct tw_timeline *timel
 		       0;
 }
 
-#define FIRST_STEPS 2
+static int make_who(const struct job *job)
+{
+	struct trawl_report *report = job->report;
+
+	return job->has & TW_NEEDS_WHO && tw_attributions_build(&report->who, report->derived,
+								&report->asking.allocator) ?
+		       TRAWL_ENOMEM :
+		       0;
+}
+
+#define FIRST_STEPS 3
 
 static void run_step(void *context, size_t step)
 {
@@ -150,6 +167,9 @@ static void run_step(void *context, size_t step)
 	} else if (step == 1) {
 		job->launchers_status = make_launchers(report, &report->timeline);
 		tw_gate_open(&job->launchers);
+	} else if (step == 2) {
+		job->who_status = make_who(job);
+		tw_gate_open(&job->who);
 	} else {
 		run_analysis(job, job->order[step - FIRST_STEPS]);
 	}
@@ -195,10 +215,14 @@ static int run_steps(struct job *job)
 
 	tw_gate_init(&job->models);
 	tw_gate_init(&job->launchers);
+	tw_gate_init(&job->who);
 	tw_parallel(job->report->options.threads, FIRST_STEPS + ANALYSES, run_step, job);
 	tw_gate_destroy(&job->models);
 	tw_gate_destroy(&job->launchers);
-	status = job->models_status ? job->models_status : job->launchers_status;
+	tw_gate_destroy(&job->who);
+	status = job->models_status    ? job->models_status :
+		 job->launchers_status ? job->launchers_status :
+					 job->who_status;
 	for (i = 0; i < ANALYSES && !status; i++)
 		status = job->status[i];
 	return status;
@@ -212,6 +236,8 @@ static int run_only(struct job *job)
 	for (i = 0; i < ANALYSES && tw_analyses[i] != job->report->only; i++)
 		;
 	assert(i < ANALYSES);
+	if (tw_analyses[i]->needs & TW_NEEDS_WHO && make_who(job))
+		return TRAWL_ENOMEM;
 	make_table(job, i);
 	return job->status[i];
 }
@@ -224,6 +250,9 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.has = TW_NEEDS_MODELS | (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) |
 		       (d->host.count ? TW_NEEDS_HOST : 0) |
 		       (trace->by_process ? TW_NEEDS_EXPORT : 0) |
+		       (tw_attributions_has_frames(trace) || trace->captures.modules.count ?
+				TW_NEEDS_WHO :
+				0) |
 		       (report->options.gemm_instances || report->options.kernel_instances ?
 				TW_NEEDS_ASKING :
 				0),
@@ -236,6 +265,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.launchers = &report->launchers,
 		.parents = &report->parents,
 		.modelled = &report->modelled,
+		.who = &report->who,
 		.platform = report->has_platform ? &report->platform : NULL,
 		.options = &report->options,
 		.quality = &report->quality,
@@ -376,6 +406,7 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 	if (report->scratch) {
 		tw_scope_begin(&report->launching, tw_reuse_allocator(report->scratch));
 		tw_scope_begin(&report->modelling, tw_reuse_allocator(report->scratch));
+		tw_scope_begin(&report->asking, tw_reuse_allocator(report->scratch));
 	}
 	status = find_only(report, err);
 	if (!status)
@@ -395,6 +426,7 @@ void trawl_report_free(struct trawl_report *report)
 		return;
 	for (i = 0; i < ANALYSES; i++)
 		trawl_table_free(report->all[i]);
+	tw_scope_end(&report->asking);
 	tw_scope_end(&report->modelling);
 	tw_scope_end(&report->launching);
 	tw_derived_free(report->derived);

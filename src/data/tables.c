@@ -424,6 +424,16 @@ const char *tw_collective_of_operation(const char *name, size_t len)
 	return tw_collective(name + first, end - first);
 }
 
+bool tw_is_inner_frame(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < tw_frame_pattern_count; i++)
+		if (tw_name_matches(tw_frame_patterns[i], name, len))
+			return true;
+	return false;
+}
+
 unsigned tw_host_kinds_of(const char *name, size_t len)
 {
 	unsigned kinds = 0;
@@ -433,6 +443,8 @@ unsigned tw_host_kinds_of(const char *name, size_t len)
 		if (!(kinds & tw_host_name_kinds[i].kind) &&
 		    tw_name_matches(tw_host_name_kinds[i].pattern, name, len))
 			kinds |= tw_host_name_kinds[i].kind;
+	if (kinds & TW_HOST_PYTHON_CODE && tw_is_inner_frame(name, len))
+		kinds |= TW_HOST_PYTHON_INTERNAL;
 	return kinds;
 }
 

@@ -264,6 +264,11 @@ struct tw_host_name_kind {
 extern const struct tw_host_name_kind tw_host_name_kinds[];
 extern const size_t tw_host_name_kind_count;
 
+/* Frames that are not the program's own, in lower case. */
+extern const char *const tw_frame_patterns[];
+extern const size_t tw_frame_pattern_count;
+bool tw_is_inner_frame(const char *name, size_t len);
+
 /* All kinds of a name, 0: none. */
 unsigned tw_host_kinds_of(const char *name, size_t len);
 /* Whether a call of this name gives work to the GPU. */

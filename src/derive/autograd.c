@@ -22,11 +22,6 @@ static bool has_sequence(const struct tw_derived *d, uint64_t node, int64_t *seq
 	return true;
 }
 
-static const char *name_of(const struct tw_derived *d, uint64_t node)
-{
-	return d->trace->texts.entries[d->trace->events.name[d->host.event[node]]].ptr;
-}
-
 /* Calls of the engine by sequence number, with the forward operations found so far. */
 struct numbers {
 	const struct tw_derived *d;
@@ -196,38 +191,4 @@ void tw_autograd_release(struct tw_autograd *a)
 	tw_free(a->allocator, a->pairs, a->capacity * sizeof(*a->pairs));
 	tw_free(a->allocator, a->engine, a->text_count);
 	memset(a, 0, sizeof(*a));
-}
-
-void tw_recompute_mark(const struct tw_derived *d, uint8_t *marks)
-{
-	uint64_t node;
-
-	/* Parents come before their children. */
-	for (node = 0; node < d->host.count; node++) {
-		uint64_t parent = d->host.parent[node];
-		const char *name;
-
-		marks[node] = parent != TW_NONE && marks[parent];
-		if (marks[node] || tw_node_class(d, node) != TRAWL_CLASS_PYTHON)
-			continue;
-		name = name_of(d, node);
-		marks[node] = strstr(name, "torch/utils/checkpoint.py") &&
-			      strstr(name, "recompute_fn");
-	}
-}
-
-size_t tw_module_stack(const struct tw_derived *d, uint64_t node, uint32_t *names, size_t most)
-{
-	size_t count = 0, i;
-
-	for (; node != TW_NONE && count < most; node = d->host.parent[node])
-		if (!strncmp(name_of(d, node), "nn.Module: ", 11))
-			names[count++] = d->trace->events.name[d->host.event[node]];
-	for (i = 0; i < count / 2; i++) {
-		uint32_t name = names[i];
-
-		names[i] = names[count - 1 - i];
-		names[count - 1 - i] = name;
-	}
-	return count;
 }

@@ -1,7 +1,4 @@
-/*
- * Forward operations and their backward, by sequence number; recomputation under activation
- * checkpointing; the modules around an operation.
- */
+/* Forward operations and their backward, by sequence number. */
 #ifndef TW_DERIVE_AUTOGRAD_H
 #define TW_DERIVE_AUTOGRAD_H
 
@@ -31,19 +28,5 @@ struct tw_autograd {
 int tw_autograd_build(struct tw_autograd *autograd,
 		      const struct tw_derived *derived) TRAWL_MUST_CHECK;
 void tw_autograd_release(struct tw_autograd *autograd);
-
-/*
- * Marks (1) every host node that is part of a recomputed forward pass: below a python function
- * of torch/utils/checkpoint.py named recompute_fn.  `marks` has a byte for every host node; the
- * tree must have python functions (tw_derive_options.python).
- */
-void tw_recompute_mark(const struct tw_derived *derived, uint8_t *marks);
-
-/*
- * The python modules around a host node, outermost first: text ids of "nn.Module: ..." names.
- * At most `most` are stored, the innermost ones; returns their number.  Needs python functions.
- */
-size_t tw_module_stack(const struct tw_derived *derived, uint64_t node, uint32_t *names,
-		       size_t most);
 
 #endif

@@ -45,9 +45,7 @@ static uint32_t node_around(const struct tw_derived *d, uint32_t range)
 
 	if (i != TW_NONE && events->track[d->host.event[i]] != events->track[range])
 		return TW_NONE;
-	/* A range may be begun by one Python function and ended by another. */
-	while (i != TW_NONE && (tw_node_class(d, i) == TRAWL_CLASS_PYTHON ||
-				end_of(events, d->host.event[i]) <= events->start_ns[range]))
+	while (i != TW_NONE && end_of(events, d->host.event[i]) <= events->start_ns[range])
 		i = d->host.parent[i];
 	return i;
 }

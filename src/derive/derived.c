@@ -18,7 +18,7 @@ static void run_first(void *context, size_t i)
 	struct tw_derived *d = steps->derived;
 
 	if (i == 0)
-		steps->status[i] = tw_host_build(d, steps->options->python);
+		steps->status[i] = tw_host_build(d);
 	else if (i == 1)
 		steps->status[i] = tw_gpu_build(d, steps->options->clip_overruns);
 	else

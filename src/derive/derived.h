@@ -42,7 +42,8 @@ enum tw_host_name {
 	/* As TW_HOST_COMMUNICATION and so on. */
 	TW_NAMES_COMMUNICATION = 4,
 	TW_NAMES_PEER_COPY = 8,
-	TW_NAMES_GRAPH = 16, /* calls of this name launch a GPU graph */
+	TW_NAMES_GRAPH = 16,   /* calls of this name launch a GPU graph */
+	TW_NAMES_CAPTURE = 32, /* calls of this name begin the capture of one */
 };
 
 enum tw_bucket { TW_COMPUTE, TW_COMMUNICATION, TW_COPY, TW_BUCKETS };
@@ -91,7 +92,6 @@ struct tw_comm_ranges {
 struct tw_derive_options {
 	bool clip_overruns; /* end a kernel that runs over whole later ones at the next start */
 	bool autograd;	    /* pair forward with backward operations */
-	bool python;	    /* python functions are nodes of the call tree too */
 	bool accept_count; /* captures whose calls agree in number and kind alone count everywhere */
 	unsigned threads;  /* 0: one */
 	struct tw_view_options view;
@@ -119,7 +119,7 @@ int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 void tw_derived_free(struct tw_derived *derived);
 
 /* ---- the steps of tw_derive, each in a file of its own */
-int tw_host_build(struct tw_derived *d, bool python) TRAWL_MUST_CHECK;
+int tw_host_build(struct tw_derived *d) TRAWL_MUST_CHECK;
 int tw_gpu_build(struct tw_derived *d, bool clip_overruns) TRAWL_MUST_CHECK;
 int tw_links_build(struct tw_derived *d) TRAWL_MUST_CHECK;
 /* Kinds of GPU work, which follow from launches too. */
@@ -133,6 +133,21 @@ int tw_links_by_process(struct tw_derived *d, uint32_t part) TRAWL_MUST_CHECK;
 
 /* By (process, correlation), for traces where that is exact. */
 int tw_links_exact(struct tw_derived *d) TRAWL_MUST_CHECK;
+
+/* Events of the host; the caller frees `event`, of room + 1 entries, in case of a failure too. */
+struct tw_by_thread {
+	uint32_t *event;
+	uint64_t count, room;
+};
+
+/*
+ * Those that is_it() chooses, each once: those of a thread together, in order of start, an outer one before
+ * those that it holds.  0, or -1 when out of memory.
+ */
+typedef bool tw_is_event(const struct trawl_trace *trace, uint64_t event);
+int tw_order_by_thread(const struct tw_derived *derived, tw_is_event *is_it,
+		       struct tw_by_thread *out, struct tw_quality *quality,
+		       const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* Whether a correlation or External id is one. */
 static inline bool tw_is_link_id(tw_code id)

@@ -16,18 +16,14 @@
 /* Real trees are a few dozen deep: from here on asking each node's ancestors takes too long. */
 #define DEEP 100
 
-static bool is_host(enum trawl_class class, bool python)
-{
-	return class == TRAWL_CLASS_CPU_OP || tw_class_is_launch(class) ||
-	       (python && class == TRAWL_CLASS_PYTHON);
-}
-
-static bool is_node(const struct trawl_trace *trace, uint64_t i, bool python)
+static bool is_node(const struct trawl_trace *trace, uint64_t i)
 {
 	const struct tw_events *events = &trace->events;
+	enum trawl_class class = tw_class(trace, i);
 
 	return (events->phase[i] == 'X' || events->phase[i] == 'x') &&
-	       is_host(tw_class(trace, i), python) && events->start_ns[i] != TRAWL_TIME_NONE;
+	       (class == TRAWL_CLASS_CPU_OP || tw_class_is_launch(class)) &&
+	       events->start_ns[i] != TRAWL_TIME_NONE;
 }
 
 /* The end of a host event; one without a usable duration takes no time. */
@@ -56,7 +52,8 @@ static uint64_t longest_key(const void *events, uint32_t event)
 }
 
 /* Puts the events of one thread that start together in order: such runs are short, mostly. */
-static int order_ties(const struct tw_derived *d, uint32_t *event, uint64_t count)
+static int order_ties(const struct tw_derived *d, uint32_t *event, uint64_t count,
+		      const struct trawl_allocator *a)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t first, end;
@@ -65,90 +62,104 @@ static int order_ties(const struct tw_derived *d, uint32_t *event, uint64_t coun
 		first = tw_find_tie(d->trace, event, first, count, &end);
 		if (end - first <= 32)
 			order_few(events, event + first, end - first);
-		else if (tw_sort(event + first, end - first, longest_key, events, d->allocator))
+		else if (tw_sort(event + first, end - first, longest_key, events, a))
 			return -1;
 	}
 	return 0;
 }
 
 /*
- * Host events by thread, in the order of the input: counts for each track, then places.  On
- * return first[t] is where the events of track t end.
+ * Events by thread, in the order of the input: counts for each track, then places.  On return
+ * first[t] is where the events of track t end.
  */
-static int group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
+static int group_by_thread(const struct tw_derived *d, tw_is_event *is_it, struct tw_by_thread *out,
+			   uint64_t *first, const struct trawl_allocator *a)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t i, n, sum = 0;
 	uint32_t t;
 
-	for (i = 0; i < events->count; i++) {
-		if (!is_node(d->trace, i, python))
-			continue;
-		first[events->track[i]]++;
-		d->host.name[events->name[i]] = TW_NAMES_NODES;
-	}
+	for (i = 0; i < events->count; i++)
+		first[events->track[i]] += is_it(d->trace, i);
 	for (t = 0; t < d->trace->track_count; t++) {
 		n = first[t];
 		first[t] = sum;
 		sum += n;
 	}
-	d->host.count = d->host.all = sum;
-	d->host.event = tw_alloc(d->allocator, (sum + 1) * sizeof(*d->host.event));
-	if (!d->host.event)
+	out->count = out->room = sum;
+	out->event = tw_alloc(a, (sum + 1) * sizeof(*out->event));
+	if (!out->event)
 		return -1;
 	for (i = 0; i < events->count; i++)
-		if (is_node(d->trace, i, python))
-			d->host.event[first[events->track[i]]++] = (uint32_t)i;
+		if (is_it(d->trace, i))
+			out->event[first[events->track[i]]++] = (uint32_t)i;
 	return 0;
 }
 
 /* The events of one thread in order; what was recorded twice is dropped. */
-static int order_thread(struct tw_derived *d, uint32_t *event, uint64_t *count)
+static int order_thread(const struct tw_derived *d, uint32_t *event, uint64_t *count,
+			struct tw_quality *quality, const struct trawl_allocator *a)
 {
-	if (tw_sort(event, *count, tw_events_start_key, &d->trace->events, d->allocator) ||
-	    order_ties(d, event, *count))
+	if (tw_sort(event, *count, tw_events_start_key, &d->trace->events, a) ||
+	    order_ties(d, event, *count, a))
 		return -1;
-	return tw_repeats_drop(d->trace, event, count, &d->host.quality, d->allocator);
+	return tw_repeats_drop(d->trace, event, count, quality, a);
+}
+
+int tw_order_by_thread(const struct tw_derived *d, tw_is_event *is_it, struct tw_by_thread *out,
+		       struct tw_quality *quality, const struct trawl_allocator *a)
+{
+	size_t tracks = (size_t)d->trace->track_count + 1;
+	uint64_t *first = tw_alloc_array(a, tracks, sizeof(*first));
+	uint64_t begin = 0, kept = 0;
+	uint32_t t;
+	int status = first ? group_by_thread(d, is_it, out, first, a) : -1;
+
+	for (t = 0; t < d->trace->track_count && !status; begin = first[t++]) {
+		uint32_t *event = out->event + begin;
+		uint64_t count = first[t] - begin;
+
+		status = order_thread(d, event, &count, quality, a);
+		if (kept != begin)
+			memmove(out->event + kept, event, count * sizeof(*event));
+		kept += count;
+	}
+	tw_free(a, first, tracks * sizeof(*first));
+	out->count = kept;
+	return status;
 }
 
 /* Gives back the room of what was dropped. */
-static int shrink(struct tw_derived *d, uint64_t count)
+static int take_nodes(struct tw_derived *d, const struct tw_by_thread *nodes)
 {
 	size_t size = sizeof(*d->host.event);
-	uint32_t *event;
+	uint32_t *event = nodes->event;
 
-	if (count == d->host.count)
+	d->host.event = event;
+	d->host.count = d->host.all = nodes->room;
+	if (nodes->count == nodes->room)
 		return 0;
-	event = tw_realloc(d->allocator, d->host.event, (d->host.count + 1) * size,
-			   (count + 1) * size);
+	event = tw_realloc(d->allocator, event, (nodes->room + 1) * size,
+			   (nodes->count + 1) * size);
 	if (!event)
 		return -1;
 	d->host.event = event;
-	d->host.count = d->host.all = count;
+	d->host.count = d->host.all = nodes->count;
 	return 0;
 }
 
-static int find_nodes(struct tw_derived *d, bool python)
+static int find_nodes(struct tw_derived *d)
 {
-	const struct trawl_trace *trace = d->trace;
-	uint64_t *first = tw_alloc_array(d->allocator, trace->track_count + 1, sizeof(*first));
-	uint64_t begin = 0, kept = 0;
-	uint32_t t;
-	int status;
+	struct tw_by_thread nodes = { 0 };
+	int status = tw_order_by_thread(d, is_node, &nodes, &d->host.quality, d->allocator);
+	uint64_t i;
 
-	d->host.name = tw_alloc_array(d->allocator, trace->texts.count, 1);
-	status = first && d->host.name ? group_by_thread(d, python, first) : -1;
-	for (t = 0; t < trace->track_count && !status; begin = first[t++]) {
-		uint32_t *event = d->host.event + begin;
-		uint64_t count = first[t] - begin;
-
-		status = order_thread(d, event, &count);
-		if (kept != begin)
-			memmove(d->host.event + kept, event, count * sizeof(*event));
-		kept += count;
-	}
-	tw_free(d->allocator, first, (trace->track_count + 1) * sizeof(*first));
-	return status ? status : shrink(d, kept);
+	if (take_nodes(d, &nodes) || status)
+		return -1;
+	d->host.name = tw_alloc_array(d->allocator, d->trace->texts.count, 1);
+	for (i = 0; d->host.name && i < d->host.count; i++)
+		d->host.name[d->trace->events.name[d->host.event[i]]] = TW_NAMES_NODES;
+	return d->host.name ? 0 : -1;
 }
 
 /* The stack is the chain of parents of the last event placed: no memory of its own. */
@@ -234,9 +245,9 @@ static int list_calls(struct tw_derived *d)
 	return 0;
 }
 
-int tw_host_build(struct tw_derived *d, bool python)
+int tw_host_build(struct tw_derived *d)
 {
-	if (find_nodes(d, python))
+	if (find_nodes(d))
 		return -1;
 	d->host.parent = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*d->host.parent));
 	if (!d->host.parent || list_calls(d))

@@ -20,7 +20,9 @@ struct tw_captured_call {
 	uint32_t op;	  /* the name of that: text id */
 	uint32_t dims;	  /* of its inputs: text id, 0: none */
 	uint32_t module;  /* path, "A_0 > B_1": text id, 0: none */
+	uint32_t path;	  /* the same: 1 + its last module, of the captured modules */
 	uint32_t site;	  /* frame of the program that called it: text id, 0: none */
+	uint32_t pass;	  /* enum tw_pass of analysis/who */
 };
 
 /* An operator or call, behind what encloses it. */
@@ -28,6 +30,12 @@ struct tw_captured_node {
 	uint32_t event;	 /* borrowed */
 	uint32_t bare;	 /* the same without arguments */
 	uint32_t parent; /* of the captured nodes, UINT32_MAX: none */
+};
+
+/* A module within a module. */
+struct tw_captured_module {
+	uint32_t parent; /* 1 + a captured module before it, 0: none */
+	uint32_t name;	 /* text id of the frame */
 };
 
 enum tw_capture_kind {
@@ -47,6 +55,7 @@ struct tw_captures {
 	TW_LIST(struct tw_capture) list;
 	TW_LIST(struct tw_captured_call) calls;
 	TW_LIST(struct tw_captured_node) nodes;
+	TW_LIST(struct tw_captured_module) modules;
 };
 
 struct trawl_trace;

@@ -6,9 +6,11 @@
 #define TW_TABLE_COLUMNS_H
 
 #define TW_COL_AFTER_MS "ms after"
+#define TW_COL_BACKWARD_MS "backward (ms)"
 #define TW_COL_BARRIER_NS "barrier_ns"
 #define TW_COL_BEFORE_MS "ms before"
 #define TW_COL_BUSY_TIME_MS "busy_time ms"
+#define TW_COL_CALL_SITE "call_site"
 #define TW_COL_CATEGORIES "Categories"
 #define TW_COL_CATEGORY_OF_KERNEL "Kernel category"
 #define TW_COL_CAUSED_WAIT_PERCENT "caused wait (%)"
@@ -48,6 +50,7 @@
 #define TW_COL_FIRST_EVENT "first_event"
 #define TW_COL_FIRST_START_NS "first_start_ns"
 #define TW_COL_FLOPS_PER_BYTE "FLOPS/Byte"
+#define TW_COL_FORWARD_MS "forward (ms)"
 #define TW_COL_FULL_MSG_SIZE_MB "Full msg size (MB)"
 #define TW_COL_GAIN_AT_10 "gain at -10 % (ms)"
 #define TW_COL_GAIN_HOW "gain_how"
@@ -91,6 +94,8 @@
 #define TW_COL_MEDIAN_COMPUTING_US "median computing (us)"
 #define TW_COL_MEDIAN_EXPOSED_COMM_MS "exposed comm ms"
 #define TW_COL_MEDIAN_IDLE_MS "idle ms"
+#define TW_COL_MODULE "module"
+#define TW_COL_MODULE_CLASS "module_class"
 #define TW_COL_NAME_COUNT "name_count"
 #define TW_COL_NODE_ID "node_id"
 #define TW_COL_NODE_SPAN "node_span"
@@ -113,8 +118,10 @@
 #define TW_COL_RANK_THAT_RECEIVES_MOST "rank that receives most"
 #define TW_COL_RECEIVE_IMBALANCE "receive imbalance"
 #define TW_COL_RECEIVE_IMBALANCE_MEAN "receive imbalance_mean"
+#define TW_COL_RECOMPUTE_MS "recompute (ms)"
 #define TW_COL_REMEDY "remedy"
 #define TW_COL_ROOFLINE_BOUND "Roofline Bound"
+#define TW_COL_SELF_GPU_TIME_MS "self GPU time (ms)"
 #define TW_COL_SELF_HOST_TIME_MS "self host time (ms)"
 #define TW_COL_SEQ "Seq"
 #define TW_COL_SIZE_IMBALANCE_MEAN "size_imbalance_mean"
@@ -161,5 +168,9 @@
 /* Parts of the time, as people read them. */
 #define TW_LABEL_EXPOSED_COMMUNICATION "exposed communication"
 #define TW_LABEL_EXPOSED_COPIES "exposed copies"
+
+/* Of GPU events that belong nowhere: launched outside of all modules, frames or steps; without a launch. */
+#define TW_LABEL_NONE "(none)"
+#define TW_LABEL_UNLINKED "(unlinked)"
 
 #endif

@@ -1,4 +1,4 @@
-/* Forward and backward pairs, recomputation, module stacks. */
+/* Forward and backward pairs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static struct trawl_trace *read_text(const char *text)
 
 static struct tw_derived *derive(const struct trawl_trace *trace)
 {
-	const struct tw_derive_options options = { .python = true, .view = TW_VIEW_OPTIONS_INIT };
+	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT };
 	struct tw_derived *d;
 
 	assert_int_equal(tw_derive(&d, trace, &options, NULL), 0);
@@ -39,10 +39,6 @@ static struct tw_derived *derive(const struct trawl_trace *trace)
 #define OP(name, tid, ts, dur, args)                                                     \
 	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":" #tid \
 	",\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{" args "}}"
-#define PYTHON(name, ts, dur)                                        \
-	"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"" name \
-	"\",\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"dur\":" #dur "}"
-
 static const char *name_of_node(const struct tw_derived *d, uint64_t node)
 {
 	return trawl_trace_text(d->trace, d->trace->events.name[d->host.event[node]], NULL);
@@ -96,42 +92,11 @@ static void test_backward_on_the_forward_thread(void **state)
 	trawl_trace_free(trace);
 }
 
-static void test_recomputation_marks_its_subtree(void **state)
-{
-	struct trawl_trace *trace = read_text(
-		"[" PYTHON("torch/utils/checkpoint.py(1100): recompute_fn", 10, 50) "," PYTHON(
-			"nn.Module: Block_0", 12,
-			40) "," PYTHON("nn.Module: Linear_3", 14,
-				       20) "," OP("aten::linear", 1, 15, 10,
-						  "") "," OP("aten::add", 1, 80, 10, "") "]");
-	struct tw_derived *d = derive(trace);
-	uint8_t marks[5];
-	uint32_t names[4];
-	uint64_t node;
-
-	(void)state;
-	assert_int_equal(d->host.count, 5);
-	tw_recompute_mark(d, marks);
-	for (node = 0; node < 5; node++) {
-		bool add = !strcmp(name_of_node(d, node), "aten::add");
-
-		assert_int_equal(marks[node], !add);
-		if (strcmp(name_of_node(d, node), "aten::linear"))
-			continue;
-		assert_int_equal(tw_module_stack(d, node, names, 4), 2);
-		assert_string_equal(trawl_trace_text(trace, names[0], NULL), "nn.Module: Block_0");
-		assert_string_equal(trawl_trace_text(trace, names[1], NULL), "nn.Module: Linear_3");
-	}
-	tw_derived_free(d);
-	trawl_trace_free(trace);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_pair_a_number),
 		cmocka_unit_test(test_backward_on_the_forward_thread),
-		cmocka_unit_test(test_recomputation_marks_its_subtree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,9 +35,9 @@ struct tree {
 	struct tw_derived *d;
 };
 
-static struct tree build(bool python)
+static struct tree build(void)
 {
-	const struct tw_derive_options options = { .python = python, .view = TW_VIEW_OPTIONS_INIT };
+	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT };
 	struct tree t;
 
 	t.trace = end();
@@ -110,7 +110,7 @@ static void test_nesting(void **state)
 	c = add_event("cuda_runtime", "cudaLaunchKernel", 1, 20, 5);
 	d = add_op(1, 50, 50); /* starts where b ends, ends with a */
 	e = add_op(1, 100, 5); /* starts where a ends */
-	t = build(false);
+	t = build();
 	assert_int_equal(t.d->host.count, 5);
 	assert_int_equal(parent_of(&t, a), NO_EVENT);
 	assert_int_equal(parent_of(&t, b), a);
@@ -133,7 +133,7 @@ static void test_longest_first_then_file_order(void **state)
 	second = add_op(1, 0, 50);
 	large = add_op(1, 0, 100);
 	same = add_op(1, 0, 10);
-	t = build(false);
+	t = build();
 	assert_int_equal(t.d->host.event[0], large);
 	assert_int_equal(t.d->host.event[1], first);
 	assert_int_equal(t.d->host.event[2], second);
@@ -160,7 +160,7 @@ static void test_zero_length(void **state)
 	twin = add_op(1, 15, 0);
 	b = add_op(1, 15, 3);
 	at_end = add_op(1, 20, 0);
-	t = build(false);
+	t = build();
 	assert_int_equal(parent_of(&t, a), NO_EVENT);
 	assert_int_equal(parent_of(&t, at_start), a);
 	/* What starts together: the longest holds the others, empty ones hold nothing. */
@@ -185,7 +185,7 @@ static void test_overruns(void **state)
 	d = add_op(1, 25, 35);	/* ends after c and b: in a */
 	e = add_op(1, 45, 10);	/* b has not ended, but d holds it */
 	f = add_op(1, 90, 200); /* ends after a: in nothing */
-	t = build(false);
+	t = build();
 	assert_int_equal(parent_of(&t, b), a);
 	assert_int_equal(parent_of(&t, c), b);
 	assert_int_equal(parent_of(&t, d), a);
@@ -208,7 +208,7 @@ static void test_threads_are_apart(void **state)
 	c = add_op(1, 20, 10);
 	other_process =
 		add("{'ph':'X','cat':'cpu_op','name':'op','pid':2,'tid':1,'ts':30,'dur':5}");
-	t = build(false);
+	t = build();
 	assert_int_equal(parent_of(&t, a), NO_EVENT);
 	assert_int_equal(parent_of(&t, b), NO_EVENT);
 	assert_int_equal(parent_of(&t, c), a);
@@ -226,7 +226,7 @@ static void test_out_of_order(void **state)
 	c = add_op(1, 30, 10);
 	b = add_op(1, 20, 30);
 	a = add_op(1, 0, 100);
-	t = build(false);
+	t = build();
 	assert_int_equal(parent_of(&t, a), NO_EVENT);
 	assert_int_equal(parent_of(&t, b), a);
 	assert_int_equal(parent_of(&t, c), b);
@@ -248,7 +248,7 @@ static void test_without_usable_time(void **state)
 		      "'dur':9223372036854775}");
 	inside = add_op(1, 40, 5);
 	nowhere = add("{'ph':'X','cat':'cpu_op','name':'op','pid':1,'tid':1,'dur':5}");
-	t = build(false);
+	t = build();
 	assert_int_equal(t.d->host.count, 5);
 	assert_true(node_of(&t, nowhere) == TW_NONE);
 	assert_int_equal(parent_of(&t, open), a);
@@ -262,26 +262,24 @@ static void test_without_usable_time(void **state)
 
 static void test_only_host_work_is_in_it(void **state)
 {
-	uint64_t function, op, driver;
+	uint64_t op, driver;
 	struct tree t;
-	int python;
 
-	for (python = 0; python < 2; python++) {
-		begin();
-		add_event("user_annotation", "range", 1, 0, 100);
-		function = add_event("python_function", "f", 1, 1, 90);
-		op = add_op(1, 2, 80);
-		driver = add_event("cuda_driver", "cuLaunchKernel", 1, 3, 5);
-		add_event("kernel", "k", 1, 3, 5);
-		add_event("whatever", "w", 1, 3, 5);
-		add_event("ac2g", "ac2g", 1, 3, 5);
-		t = build(python);
-		assert_int_equal(t.d->host.count, python ? 3 : 2);
-		assert_int_equal(parent_of(&t, driver), op);
-		assert_int_equal(parent_of(&t, op), python ? function : NO_EVENT);
-		check_order(&t);
-		release(&t);
-	}
+	(void)state;
+	begin();
+	add_event("user_annotation", "range", 1, 0, 100);
+	add_event("python_function", "f", 1, 1, 90);
+	op = add_op(1, 2, 80);
+	driver = add_event("cuda_driver", "cuLaunchKernel", 1, 3, 5);
+	add_event("kernel", "k", 1, 3, 5);
+	add_event("whatever", "w", 1, 3, 5);
+	add_event("ac2g", "ac2g", 1, 3, 5);
+	t = build();
+	assert_int_equal(t.d->host.count, 2);
+	assert_int_equal(parent_of(&t, driver), op);
+	assert_int_equal(parent_of(&t, op), NO_EVENT);
+	check_order(&t);
+	release(&t);
 }
 
 /* ---- against a slow search */
@@ -329,7 +327,7 @@ static void compare_with_search(const struct event *events, uint64_t count)
 	begin();
 	for (i = 0; i < count; i++)
 		add_op(events[i].tid, events[i].ts, events[i].dur);
-	t = build(false);
+	t = build();
 	assert_int_equal(t.d->host.count, count);
 	for (i = 0; i < count; i++) {
 		uint64_t parent = search(events, count, i, true);
@@ -384,7 +382,7 @@ static void test_deep_nesting(void **state)
 				   4 * DEPTH - 4 * i);
 		calls[i] = add_event("cuda_runtime", "cudaLaunchKernel", 1, 2 * i + 1, 0);
 	}
-	t = build(false);
+	t = build();
 	assert_int_equal(t.d->host.depth, DEPTH + 1);
 	for (i = 0; i < DEPTH; i++) {
 		uint64_t call = node_of(&t, calls[i]), above;

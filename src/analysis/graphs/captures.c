@@ -2,6 +2,7 @@
  * Reads what graphs are replays of: the captures of a trace, and eager runs.  What counts as one is
  * said in derive/graphs/graphs.h.
  */
+#include "analysis/who/attributions.h"
 #include "base/alloc.h"
 #include "base/ids.h"
 #include "base/scope.h"
@@ -13,11 +14,6 @@
 #include "trawl/report.h"
 
 #include <string.h>
-
-static const char module_prefix[] = "nn.Module: ";
-
-/* Modules of a path, the innermost. */
-#define MAX_MODULES 64
 
 /* A call that makes a node, or begins or ends a capture. */
 struct call {
@@ -38,8 +34,10 @@ struct reading {
 	const struct trawl_allocator *a;
 	uint32_t file;
 	uint32_t *gpu_of; /* by host node: its first GPU event, TW_NONE: none */
-	uint32_t *module; /* by host node: the innermost module at or above it, TW_NONE */
-	uint32_t *order;  /* nodes of calls, by start */
+	struct tw_attributions who;
+	uint32_t *path_text;   /* by module of who: its path, text id of the other trace */
+	uint32_t first_module; /* of the captured modules: the first of this trace */
+	uint32_t *order;       /* nodes of calls, by start */
 	uint64_t count;
 	uint8_t *kinds; /* by text id: enum of names below, 0: not asked */
 	TW_LIST(struct open_capture) open;
@@ -55,11 +53,6 @@ enum { ASKED = 1, MAKES_NODE = 2, GRAPH = 4, BEGINS = 8, ENDS = 16, COPIES = 32,
 static uint32_t name_of(const struct reading *r, uint32_t node)
 {
 	return r->from->events.name[r->d->host.event[node]];
-}
-
-static const char *text_of(const struct reading *r, uint32_t node)
-{
-	return r->from->texts.entries[name_of(r, node)].ptr;
 }
 
 static unsigned kinds_of(const struct reading *r, uint32_t node)
@@ -96,7 +89,7 @@ static uint64_t start_key(const void *context, uint32_t node)
 	return tw_sort_key(start_of(context, node));
 }
 
-/* Calls in order of time, what launched GPU work, and the modules around nodes. */
+/* Calls in order of time, and what launched GPU work. */
 static int prepare(struct reading *r)
 {
 	const struct tw_derived *d = r->d;
@@ -104,23 +97,13 @@ static int prepare(struct reading *r)
 	uint64_t i;
 
 	r->gpu_of = tw_alloc(r->a, n * sizeof(uint32_t));
-	r->module = tw_alloc(r->a, n * sizeof(uint32_t));
 	r->slot = tw_alloc_array(r->a, n, sizeof(uint32_t));
 	r->used = tw_alloc(r->a, n * sizeof(uint32_t));
 	r->order = tw_alloc(r->a, (d->host.call_count + 1) * sizeof(uint32_t));
 	r->kinds = tw_alloc_array(r->a, r->from->texts.count, 1);
-	if (!r->gpu_of || !r->module || !r->slot || !r->used || !r->order || !r->kinds)
+	if (!r->gpu_of || !r->slot || !r->used || !r->order || !r->kinds)
 		return -1;
-	for (i = 0; i < d->host.count; i++) {
-		bool is_module =
-			tw_node_class(d, i) == TRAWL_CLASS_PYTHON &&
-			!strncmp(text_of(r, (uint32_t)i), module_prefix, sizeof(module_prefix) - 1);
-
-		r->gpu_of[i] = TW_NONE;
-		r->module[i] = is_module		    ? (uint32_t)i :
-			       d->host.parent[i] == TW_NONE ? TW_NONE :
-							      r->module[d->host.parent[i]];
-	}
+	memset(r->gpu_of, 0xff, n * sizeof(uint32_t));
 	for (i = d->gpu.count; i-- > 0;)
 		if (d->gpu.launch[i] != TW_NONE)
 			r->gpu_of[d->gpu.launch[i]] = (uint32_t)i;
@@ -128,6 +111,33 @@ static int prepare(struct reading *r)
 		if (kinds_of(r, d->host.call[i]) != ASKED && !tw_is_inner_call(d, d->host.call[i]))
 			r->order[r->count++] = d->host.call[i];
 	return tw_sort(r->order, r->count, start_key, r, r->a);
+}
+
+/* Modules and call sites; the module with number n of the list is captured module first_module + n - 1. */
+static int find_modules(struct reading *r)
+{
+	struct tw_captures *captures = &r->trace->captures;
+	uint32_t i;
+
+	r->first_module = (uint32_t)captures->modules.count;
+	if (tw_attributions_build(&r->who, r->d, r->a))
+		return -1;
+	r->path_text = tw_alloc_array(r->a, (size_t)r->who.module_count + 1, sizeof(uint32_t));
+	for (i = 1; r->path_text && i < r->who.module_count; i++) {
+		const struct tw_module *of = &r->who.module[i];
+		const struct tw_captured_module module = {
+			of->parent ? r->first_module + of->parent : 0,
+			tw_trace_borrow_text(r->trace, r->from, of->name)
+		};
+
+		tw_str_clear(&r->text);
+		tw_module_path(&r->who, i, &r->text);
+		if (r->text.failed ||
+		    !TW_LIST_ADD(&captures->modules, &module, r->trace->allocator))
+			return -1;
+		r->path_text[i] = tw_pool_intern(&r->trace->texts, r->text.ptr, r->text.len);
+	}
+	return r->path_text ? 0 : -1;
 }
 
 /* ---- which calls are of which capture */
@@ -245,29 +255,6 @@ static uint32_t key_of_call(struct reading *r, uint32_t node, bool *named)
 	return key_of_name(r, arg.text);
 }
 
-/* The module path of a node, outermost first: text id of the other trace. */
-static uint32_t module_path(struct reading *r, uint32_t node)
-{
-	uint32_t path[MAX_MODULES], at;
-	size_t n = 0;
-
-	for (at = r->module[node]; at != TW_NONE && n < MAX_MODULES;
-	     at = r->d->host.parent[at] == TW_NONE ? TW_NONE : r->module[r->d->host.parent[at]])
-		path[n++] = at;
-	if (!n)
-		return 0;
-	tw_str_clear(&r->text);
-	while (n-- > 0) {
-		const struct tw_pool_entry *name = &r->from->texts.entries[name_of(r, path[n])];
-
-		if (r->text.len)
-			tw_str_add_cstr(&r->text, " > ");
-		tw_str_add(&r->text, name->ptr + sizeof(module_prefix) - 1,
-			   name->len - (sizeof(module_prefix) - 1));
-	}
-	return r->text.failed ? 0 : tw_pool_intern(&r->trace->texts, r->text.ptr, r->text.len);
-}
-
 /* The dims of a node's inputs: text id of its own trace. */
 static uint32_t dims_of(const struct reading *r, uint32_t node)
 {
@@ -297,11 +284,18 @@ static int add_call(struct reading *r, uint32_t node, uint32_t key)
 {
 	uint32_t op = (uint32_t)tw_launching_op(r->d, node, true);
 	struct tw_captured_call call = { .key = key, .node = node };
+	const struct tw_attribution *who;
 
 	call.op_node = op == TW_NONE ? node : op;
 	call.op = tw_trace_borrow_text(r->trace, r->from, name_of(r, call.op_node));
 	call.dims = tw_trace_borrow_text(r->trace, r->from, dims_of(r, call.op_node));
-	call.module = module_path(r, node);
+	who = tw_attribution_of_node(&r->who, node);
+	call.site = tw_trace_borrow_text(r->trace, r->from, who->site);
+	call.pass = who->pass;
+	if (who->path) {
+		call.module = r->path_text[who->path];
+		call.path = r->first_module + who->path;
+	}
 	use_node(r, node);
 	if (call.op_node != node)
 		use_node(r, call.op_node);
@@ -582,7 +576,8 @@ static int add_source(struct reading *r, bool eager)
 	if (track == UINT32_MAX)
 		track = 0;
 	tw_str_init(&r->text, r->a);
-	if (prepare(r) || (eager ? add_eager(r) : find_captures(r) || add_captures(r)) ||
+	if (find_modules(r) || prepare(r) ||
+	    (eager ? add_eager(r) : find_captures(r) || add_captures(r)) ||
 	    borrow_nodes(r, track, first))
 		return -1;
 	return r->trace->texts.failed || r->text.failed ? -1 : 0;
@@ -591,8 +586,7 @@ static int add_source(struct reading *r, bool eager)
 int trawl_trace_add_source(struct trawl_trace *trace, const struct trawl_trace *from,
 			   const char *name, enum trawl_graph_source kind, struct trawl_error *err)
 {
-	const struct tw_derive_options options = { .python = true,
-						   .view = TW_VIEW_OPTIONS_INIT,
+	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT,
 						   .allocator = trace->allocator };
 	size_t before = trace->captures.list.count;
 	struct reading r = { .trace = trace, .from = from };

@@ -3,6 +3,7 @@
 
 #include "analysis/analysis.h"
 #include "base/alloc.h"
+#include "data/limits.h"
 
 enum {
 	GRAPH,
@@ -274,6 +275,58 @@ static void add_graph(struct work *w, struct trawl_table *table, uint32_t number
 	set_note(w, table, row, graph);
 }
 
+/* ---- the notice */
+
+static bool holds_captures(const struct tw_derived *d)
+{
+	uint64_t i;
+
+	for (i = 0; i < d->host.call_count; i++)
+		if (d->host.name[d->trace->events.name[d->host.event[d->host.call[i]]]] &
+		    TW_NAMES_CAPTURE)
+			return true;
+	return false;
+}
+
+/* Whether any graph has a capture that would count with --accept-count. */
+static bool has_counted(const struct tw_derived *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->graphs.nodes.count; i++)
+		if (d->graphs.nodes.at[i].source == TW_GRAPH_COUNT)
+			return true;
+	return false;
+}
+
+bool tw_graph_notice(const struct tw_analysis_input *in, struct tw_str *out)
+{
+	const struct tw_derived *d = in->derived;
+	tw_wide unknown_ns = 0, all_ns = tw_gpu_time(d);
+	uint64_t g;
+
+	for (g = 0; d->gpu.graph_node && g < d->gpu.count; g++)
+		if (d->gpu.graph_node[g] != TW_NONE && !tw_is_replayed(d, g))
+			unknown_ns += d->gpu.end_ns[g] - d->gpu.start_ns[g];
+	if (!all_ns || unknown_ns * 100 < all_ns * TW_LIMIT_GRAPH_UNKNOWN_PERCENT)
+		return false;
+	tw_str_add_real_fixed(out, (double)unknown_ns / (double)all_ns * 100, 1);
+	tw_str_add_cstr(out, " % of GPU time runs in GPU graphs, with no operator known: ");
+	if (has_counted(d))
+		tw_str_add_cstr(out, "a capture agrees in the number of nodes, but has no names of "
+				     "kernels; accept it with --accept-count");
+	else if (in->trace->captures.list.count)
+		tw_str_add_cstr(out, "nothing that was given matches (see graphs)");
+	else if (holds_captures(d))
+		tw_str_add_cstr(out,
+				"this trace holds captures; use --capture with the trace itself");
+	else
+		tw_str_add_cstr(out,
+				"use --capture with a trace of the run's start, where graphs are "
+				"captured, or --map with one of an eager run");
+	return true;
+}
+
 static int run_graphs(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_graphs *graphs = &in->derived->graphs;
@@ -285,6 +338,8 @@ static int run_graphs(const struct tw_analysis_input *in, struct trawl_table *ta
 	tw_str_init(&w.text, in->allocator);
 	if (add_up(&w))
 		return TRAWL_ENOMEM;
+	if (tw_graph_notice(in, &w.text))
+		tw_table_add_note(table, "%s", w.text.ptr);
 	for (i = 0; i < graphs->list.count; i++)
 		add_graph(&w, table, i);
 	for (i = 0; i < graphs->launches.count; i++)

@@ -47,7 +47,7 @@ static const struct trawl_column columns[] = {
 	[GPU] = TW_MS(TW_COL_GPU_TIME_MS, 14, "sum of the GPU events launched in the ranges",
 		      .over_ranks = TRAWL_TIME, .values = ">=0"),
 	[SELF] = TW_MS(
-		"self GPU time (ms)", 14,
+		TW_COL_SELF_GPU_TIME_MS, 14,
 		"part of GPU time launched in no nested range; all rows add up to all GPU time",
 		.over_ranks = TRAWL_TOTAL, .place = -1, .values = ">=0"),
 	[KERNELS] = TW_INTEGER("kernels", 10, "kernels launched in the ranges",

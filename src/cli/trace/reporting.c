@@ -159,8 +159,9 @@ static void tell_trace_defects(const struct cli_reporting *r, const struct trawl
 	cli_tell_defects(r->path, defects, count, &r->common);
 }
 
-/* One trace that says what graphs are. */
-static int add_source(struct cli_trace_report *made, const char *path, enum trawl_graph_source kind)
+/* One trace that says what graphs are; one that was `found` may say nothing: *known stays as it is. */
+static int add_source(struct cli_trace_report *made, const char *path, enum trawl_graph_source kind,
+		      bool found, bool *known)
 {
 	const char *slash = strrchr(path, '/');
 	struct trawl_trace *from;
@@ -173,9 +174,10 @@ static int add_source(struct cli_trace_report *made, const char *path, enum traw
 	start = cli_seconds();
 	status = trawl_trace_add_source(made->trace, from, slash ? slash + 1 : path, kind, &err);
 	trawl_trace_free(from);
+	*known |= !status;
 	if (made->r->common.verbose)
 		cli_message("%s: searched for graphs in %.3f s", path, cli_seconds() - start);
-	if (!status)
+	if (!status || (found && status == TRAWL_ENODATA))
 		return CLI_DONE;
 	trawl_error_context(&err, status, "%s", path);
 	return cli_fail(&err);
@@ -184,13 +186,19 @@ static int add_source(struct cli_trace_report *made, const char *path, enum traw
 static int add_sources(struct cli_trace_report *made)
 {
 	const struct cli_reporting *r = made->r;
+	bool known = r->captures.count || r->map;
 	int status = CLI_DONE;
 	size_t i;
 
 	for (i = 0; i < r->captures.count && status == CLI_DONE; i++)
-		status = add_source(made, r->captures.text[i], TRAWL_GRAPH_CAPTURE);
+		status = add_source(made, r->captures.text[i], TRAWL_GRAPH_CAPTURE, false, &known);
+	for (i = 0; i < r->found.count && status == CLI_DONE; i++)
+		status = add_source(made, r->found.text[i], TRAWL_GRAPH_CAPTURE, true, &known);
 	if (status == CLI_DONE && r->map)
-		status = add_source(made, r->map, TRAWL_GRAPH_MAP);
+		status = add_source(made, r->map, TRAWL_GRAPH_MAP, false, &known);
+	if (status == CLI_DONE && r->found.count && !known && !r->common.quiet)
+		cli_message("%s: none of the %zu traces found for --capture has a graph capture",
+			    r->path, r->found.count);
 	return status;
 }
 

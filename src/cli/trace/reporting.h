@@ -13,7 +13,8 @@ struct cli_reporting {
 	int64_t steps[2];
 	unsigned by;		   /* what of steps and ranges is looked at: enum cli_by */
 	const char *path;	   /* of the trace */
-	struct cli_texts captures; /* files with captures of its graphs, and directories of such */
+	struct cli_texts captures; /* files with captures of its graphs */
+	struct cli_texts found;	   /* files of directories, some of which have captures */
 	const char *map;	   /* an eager run of its model, NULL */
 	bool no_xlsx, no_csv;
 };

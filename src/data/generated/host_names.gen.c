@@ -68,13 +68,6 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "*dataparallel.forward", TW_HOST_CONTAINER },
 	{ "enumerate(dataloader)*", TW_HOST_CONTAINER },
 	{ "*.py(*", TW_HOST_PYTHON_CODE },
-	{ "torch/*", TW_HOST_PYTHON_INTERNAL },
-	{ "*/torch/*", TW_HOST_PYTHON_INTERNAL },
-	{ "contextlib.py(*", TW_HOST_PYTHON_INTERNAL },
-	{ "functools.py(*", TW_HOST_PYTHON_INTERNAL },
-	{ "threading.py(*", TW_HOST_PYTHON_INTERNAL },
-	{ "triton/*", TW_HOST_PYTHON_INTERNAL },
-	{ "*/triton/*", TW_HOST_PYTHON_INTERNAL },
 	{ "*ddp.reducer::*", TW_HOST_GRADIENT_BUCKETS },
 	{ "*distributed::reducer::*", TW_HOST_GRADIENT_BUCKETS },
 	{ "*copy_bucket*", TW_HOST_GRADIENT_BUCKETS },
@@ -242,4 +235,4 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "optimizer.step#*", TW_HOST_OPTIMIZER_STEP },
 };
 
-const size_t tw_host_name_kind_count = 238;
+const size_t tw_host_name_kind_count = 231;

@@ -1,0 +1,142 @@
+/*
+ * GPU time of modules: of each path what it launched itself, and with all that is below it, by pass.  What was
+ * launched outside of modules, and what has no recorded launch, have rows of their own: self times
+ * add up to all GPU time.
+ */
+#include "analysis/analysis.h"
+
+#include "analysis/order.h"
+
+enum {
+	PATH,
+	DEPTH,
+	CALLS,
+	RECOMPUTED,
+	SELF,
+	TOTAL,
+	OF_GPU,
+	FORWARD,
+	BACKWARD,
+	RECOMPUTE,
+	COMMUNICATION,
+	EVENTS,
+	SELF_EVENTS,
+	HOST
+};
+
+static const struct trawl_column columns[] = {
+	[PATH] = TW_TEXT(TW_COL_MODULE, 60,
+			 "module with those around it, outermost first; of exports NVTX ranges",
+			 .over_ranks = TRAWL_KEY),
+	[DEPTH] = TW_INTEGER("depth", 8, "modules of the path", .over_ranks = TRAWL_SAME,
+			     .values = ">0"),
+	[CALLS] = TW_INTEGER("calls", 10, "calls of the module", .over_ranks = TRAWL_COUNT,
+			     .values = ">=0"),
+	[RECOMPUTED] = TW_INTEGER("recomputed", 11, "of them, calls that run a forward pass again",
+				  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[SELF] =
+		TW_MS(TW_COL_SELF_GPU_TIME_MS, 14,
+		      "sum of GPU events launched in the module and in none below it; all rows add "
+		      "up to all GPU time",
+		      .over_ranks = TRAWL_TOTAL, .values = "!>=0"),
+	[TOTAL] = TW_MS(TW_COL_GPU_TIME_MS, 14, "the same with all modules below it",
+			.over_ranks = TRAWL_TIME, .values = "!>=0"),
+	[OF_GPU] = TW_PERCENT_2("GPU time (%)", 12, "share of the durations of all GPU events",
+				.over_ranks = TRAWL_SHARE, .values = "0..100"),
+	[FORWARD] = TW_MS(TW_COL_FORWARD_MS, 14, "part of GPU time in forward passes",
+			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[BACKWARD] = TW_MS(TW_COL_BACKWARD_MS, 14,
+			   "part of GPU time in backward passes, by the forward operator",
+			   .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[RECOMPUTE] = TW_MS(TW_COL_RECOMPUTE_MS, 14,
+			    "part of GPU time in forward passes that are run again",
+			    .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[COMMUNICATION] = TW_MS("communication (ms)", 14, "communication part of GPU time",
+				.over_ranks = TRAWL_TOTAL, .values = "!>=0"),
+	[EVENTS] = TW_INTEGER(TW_COL_GPU_EVENTS, 10, "kernels, copies and memsets of GPU time",
+			      .over_ranks = TRAWL_TOTAL, .values = "!>=0"),
+	[SELF_EVENTS] = TW_INTEGER("self GPU events", 10, "the same of self GPU time",
+				   .over_ranks = TRAWL_TOTAL, .values = "!>=0"),
+	[HOST] = TW_MS(TW_COL_HOST_TIME_MS, 14, "sum of durations of the calls on the host",
+		       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+};
+
+static void set_work(const struct tw_attributions *who, struct trawl_table *table, size_t row,
+		     const struct tw_module_work *self, const struct tw_module_work *total)
+{
+	tw_set_sum(table, row, SELF, tw_module_ns(self));
+	tw_set_sum(table, row, TOTAL, tw_module_ns(total));
+	tw_set_percent(table, row, OF_GPU, (double)tw_module_ns(total), (double)who->gpu_ns);
+	tw_set_sum(table, row, COMMUNICATION, total->communication_ns);
+	tw_table_set_integer(table, row, EVENTS, (int64_t)total->events);
+	tw_table_set_integer(table, row, SELF_EVENTS, (int64_t)self->events);
+	if (self == &who->unlinked)
+		return;
+	tw_set_sum(table, row, FORWARD, total->ns[TW_PASS_FORWARD]);
+	tw_set_sum(table, row, BACKWARD, total->ns[TW_PASS_BACKWARD]);
+	tw_set_sum(table, row, RECOMPUTE, total->ns[TW_PASS_RECOMPUTE]);
+}
+
+struct rows {
+	const struct tw_attributions *who;
+	struct tw_str text;
+};
+
+static struct tw_order describe(void *context, uint32_t module)
+{
+	const struct rows *rows = context;
+
+	return (struct tw_order){ .value = module ? tw_module_ns(&rows->who->module[module].total) :
+						    -1,
+				  .tie = module };
+}
+
+static int add_row(void *context, struct trawl_table *table, uint32_t number)
+{
+	struct rows *rows = context;
+	const struct tw_module *module = &rows->who->module[number];
+	size_t row;
+
+	if (!tw_module_is_shown(module))
+		return 0;
+	row = tw_table_add_row(table);
+	set_work(rows->who, table, row, &module->self, &module->total);
+	if (!number) {
+		tw_table_set_str(table, row, PATH, TW_LABEL_NONE);
+		return 0;
+	}
+	tw_str_clear(&rows->text);
+	tw_module_path(rows->who, number, &rows->text);
+	tw_table_set_text(table, row, PATH, rows->text.ptr, rows->text.len);
+	tw_table_set_integer(table, row, DEPTH, module->depth);
+	tw_table_set_integer(table, row, CALLS, module->calls);
+	tw_table_set_integer(table, row, RECOMPUTED, module->recomputed);
+	tw_set_sum(table, row, HOST, module->host_ns);
+	return 0;
+}
+
+static int run_modules(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct tw_attributions *who = in->who;
+	struct rows rows = { .who = who };
+	const struct tw_order_rows order = { &rows, describe, add_row, NULL };
+	size_t row;
+
+	if (!who->modules)
+		return 0;
+	tw_str_init(&rows.text, in->allocator);
+	if (tw_add_in_order(table, who->module_count, &order, in->allocator) || rows.text.failed)
+		return TRAWL_ENOMEM;
+	if (who->unlinked.events) {
+		row = tw_table_add_row(table);
+		tw_table_set_str(table, row, PATH, TW_LABEL_UNLINKED);
+		set_work(who, table, row, &who->unlinked, &who->unlinked);
+	}
+	return 0;
+}
+
+const struct tw_analysis tw_analysis_modules = {
+	TW_TABLE("modules", "GPU time by module, in its place in the model", columns),
+	.needs = TW_NEEDS_GPU | TW_NEEDS_WHO,
+	.run = run_modules,
+};
