@@ -44,16 +44,20 @@ _trawl() {
 		:
 		return
 		;;
-	"report,--platform" | "analyze,--platform" | "prepare,--platform" | "path,--platform" | "merge,-o" | "merge,--output" | "nsys,--rules" | "compare,--xlsx" | "compare,--platform" | "compare,-o" | "compare,--output" | "sweep run,-f" | "sweep run,--config" | "sweep run,--rocprof-input" | "sweep variance,--output-csv" | "sweep timestamps,--input-csv" | "sweep timestamps,--output-csv" | "sweep overlap,--input-csv" | "sweep overlap,--output-csv" | "sweep plots,--input-csv" | "sweep timeline,-o" | "sweep timeline,--output")
+	"report,--platform" | "report,--capture" | "analyze,--platform" | "prepare,--platform" | "path,--platform" | "merge,-o" | "merge,--output" | "nsys,--rules" | "compare,--xlsx" | "compare,--platform" | "compare,-o" | "compare,--output" | "sweep run,-f" | "sweep run,--config" | "sweep run,--rocprof-input" | "sweep variance,--output-csv" | "sweep timestamps,--input-csv" | "sweep timestamps,--output-csv" | "sweep overlap,--input-csv" | "sweep overlap,--output-csv" | "sweep plots,--input-csv" | "sweep timeline,-o" | "sweep timeline,--output")
 		_trawl_files -f "$current"
 		return
 		;;
-	"report,--capture" | "report,-o" | "report,--output" | "analyze,-o" | "analyze,--output" | "prepare,-o" | "prepare,--output" | "collectives,-o" | "collectives,--output" | "path,-o" | "path,--output" | "sweep run,-o" | "sweep run,--output-dir" | "sweep report,-o" | "sweep report,--output" | "sweep variance,-o" | "sweep variance,--output" | "sweep timestamps,-o" | "sweep timestamps,--output" | "sweep overlap,-o" | "sweep overlap,--output" | "sweep merge,-o" | "sweep merge,--output" | "sweep plots,-o" | "sweep plots,--output" | "sweep aggregate,-o" | "sweep aggregate,--output" | "sweep all,-o" | "sweep all,--output" | "sweep trials,-o" | "sweep trials,--output")
-		_trawl_files -d "$current"
+	"report,--stacks")
+		_trawl_words "none modules full" "$current"
 		return
 		;;
 	"report,--by" | "analyze,--by" | "prepare,--by" | "collectives,--by" | "compare,--by")
 		_trawl_words "launch time" "$current"
+		return
+		;;
+	"report,-o" | "report,--output" | "analyze,-o" | "analyze,--output" | "prepare,-o" | "prepare,--output" | "collectives,-o" | "collectives,--output" | "path,-o" | "path,--output" | "sweep run,-o" | "sweep run,--output-dir" | "sweep report,-o" | "sweep report,--output" | "sweep variance,-o" | "sweep variance,--output" | "sweep timestamps,-o" | "sweep timestamps,--output" | "sweep overlap,-o" | "sweep overlap,--output" | "sweep merge,-o" | "sweep merge,--output" | "sweep plots,-o" | "sweep plots,--output" | "sweep aggregate,-o" | "sweep aggregate,--output" | "sweep all,-o" | "sweep all,--output" | "sweep trials,-o" | "sweep trials,--output")
+		_trawl_files -d "$current"
 		return
 		;;
 	"report,--format" | "analyze,--format" | "prepare,--format" | "category,--format" | "check,--format" | "model,--format" | "platforms,--format" | "collectives,--format" | "path,--format" | "merge,--format" | "nsys,--format" | "compare,--format" | "replay,--format" | "sweep run,--format" | "sweep report,--format" | "sweep variance,--format" | "sweep timestamps,--format" | "sweep overlap,--format" | "sweep merge,--format" | "sweep plots,--format" | "sweep aggregate,--format" | "sweep all,--format" | "sweep timeline,--format" | "sweep trials,--format")
@@ -74,7 +78,7 @@ _trawl() {
 	"nsys") choices="setup windows streams overlap ranges rules" ;;
 	esac
 	case $command in
-	"report") options="--linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --top-ops --plots --each --capture --map --accept-count --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"report") options="--linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --top-ops --plots --stacks --no-python --each --capture --map --accept-count --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
 	"analyze") options="--node --container --model --replay --no-replay --no-plots --no-xlsx --linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --max-memory --gpus-per-node --as-ranks --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
 	"prepare") options="--no-xlsx --linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
 	"category") options="--format -h --help" ;;

@@ -21,6 +21,7 @@ struct trawl_report_options {
 	bool kernel_instances; /* and that of runs of kernels without an operation */
 	const char *only; /* the one table to make, there even without rows; NULL: all there are */
 	unsigned threads; /* 0: one a core */
+	bool no_python;	  /* of the ranks of a job: as in trawl_read_options */
 
 	/*
 	 * Peaks for the roofline: the name of a GPU that trawl knows ("MI300X") or the path of a
@@ -79,6 +80,18 @@ TRAWL_API const struct trawl_table *trawl_report_find(const struct trawl_report 
 						      const char *name);
 /* The names of all tables that a report may have, in order; NULL after the last. */
 TRAWL_API const char *trawl_report_table_name(size_t index);
+
+/*
+ * GPU time by stack as text for flame graphs: a line a stack, frames from the outermost on joined by ";", then a
+ * blank and nanoseconds.  By module (pass, modules, operator, kernel), or full: by all frames,
+ * operators and calls around the launch.  write() is given the text in one or more pieces.  TRAWL_ENODATA: no
+ * Python functions and, in an export, no ranges were recorded; of modules, no modules.
+ */
+enum trawl_stacks { TRAWL_STACKS_BY_MODULE, TRAWL_STACKS_FULL };
+
+TRAWL_API int trawl_report_stacks(const struct trawl_report *report, enum trawl_stacks stacks,
+				  void (*write)(void *context, const char *text, size_t len),
+				  void *context, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* The quality record of the trace and of what follows from it, worst first. */
 TRAWL_API size_t trawl_report_defects(const struct trawl_report *report);

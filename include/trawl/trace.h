@@ -38,6 +38,7 @@ struct trawl_read_options {
 	size_t block_size;			 /* bytes per read; 0: 1 MB */
 	/* A large plain file is read in parts of this size, several at once; 0: chosen by threads. */
 	size_t part_size;
+	bool no_python; /* skip Python functions of JSON, which are most of a trace with stacks */
 	/* Called now and then with bytes of the file read; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_read, int64_t file_size);
 	void *progress_context;

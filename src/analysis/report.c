@@ -3,6 +3,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/no_gpu_events.h"
+#include "analysis/who/sweep.h"
 
 #include "base/alloc.h"
 #include "base/reuse.h"
@@ -89,7 +90,7 @@ static void make_table(struct job *job, size_t i)
 
 	if (!(analysis->needs & TW_NEEDS_MODELS))
 		input.modelled = NULL;
-	if (!(analysis->needs & (TW_NEEDS_WHO | TW_USES_WHO) && job->has & TW_NEEDS_WHO))
+	if (!(analysis->needs & (TW_NEEDS_WHO | TW_USES_WHO)))
 		input.who = NULL;
 	tw_scope_begin(&scope, input.allocator);
 	input.allocator = &scope.allocator;
@@ -236,7 +237,9 @@ static int run_only(struct job *job)
 	for (i = 0; i < ANALYSES && tw_analyses[i] != job->report->only; i++)
 		;
 	assert(i < ANALYSES);
-	if (tw_analyses[i]->needs & TW_NEEDS_WHO && make_who(job))
+	if (!(tw_analyses[i]->needs & TW_NEEDS_WHO))
+		job->report->input.who = NULL;
+	else if (make_who(job))
 		return TRAWL_ENOMEM;
 	make_table(job, i);
 	return job->status[i];
@@ -250,9 +253,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.has = TW_NEEDS_MODELS | (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) |
 		       (d->host.count ? TW_NEEDS_HOST : 0) |
 		       (trace->by_process ? TW_NEEDS_EXPORT : 0) |
-		       (tw_attributions_has_frames(trace) || trace->captures.modules.count ?
-				TW_NEEDS_WHO :
-				0) |
+		       (tw_has_frames(trace) || trace->captures.modules.count ? TW_NEEDS_WHO : 0) |
 		       (report->options.gemm_instances || report->options.kernel_instances ?
 				TW_NEEDS_ASKING :
 				0),
@@ -265,7 +266,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.launchers = &report->launchers,
 		.parents = &report->parents,
 		.modelled = &report->modelled,
-		.who = &report->who,
+		.who = job.has & TW_NEEDS_WHO ? &report->who : NULL,
 		.platform = report->has_platform ? &report->platform : NULL,
 		.options = &report->options,
 		.quality = &report->quality,

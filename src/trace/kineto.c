@@ -229,6 +229,7 @@ int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed,
 	part.k.progress = options->progress;
 	part.k.progress_context = options->progress_context;
 	part.k.progress_parts = 1;
+	part.k.no_python = options->no_python;
 	if (!status)
 		status = tw_feed_next(feed, 0, &part.k.window, &part.err);
 	part.p = part.k.window.begin;

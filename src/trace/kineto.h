@@ -102,7 +102,8 @@ struct tw_kineto {
 		uint32_t index;
 	} tracks[64];
 
-	int64_t stop; /* events that begin at or after this offset are another's */
+	bool no_python; /* python functions are skipped */
+	int64_t stop;	/* events that begin at or after this offset are another's */
 	bool out_of_memory;
 
 	int (*progress)(void *context, int64_t bytes_read, int64_t file_size);
@@ -230,8 +231,11 @@ void tw_kineto_part_release(struct tw_kineto_part *part);
  */
 const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool is_key);
 
-/* Whether a list of events goes on between p and `end`: an element that begins with "ph". */
-bool tw_kineto_runs_over(const char *p, const char *end);
+/*
+ * Where a list of events goes on between p and `end`, with an element that begins with "ph": after the element
+ * before it; NULL: it does not.
+ */
+const char *tw_kineto_end_before_event(const char *p, const char *end);
 
 /* Whether the object at p (its brace) begins like an event. */
 bool tw_kineto_begins_event(const char *p, const char *end);

@@ -30,6 +30,8 @@ void tw_kineto_flaw(struct tw_kineto *k, enum tw_defect kind, const char *at)
 
 /* Lists and objects in arguments are shorter, mostly. */
 #define USUAL_NESTED (16 << 10)
+/* A python function is hardly longer. */
+#define USUAL_EVENT 1024
 
 /* Flag of a pooled text that was looked at as JSON, beside the flaws found (enum tw_text_flaw). */
 #define TEXT_CHECKED 128u
@@ -200,7 +202,7 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key,
 	near = k->limit - p > USUAL_NESTED ? p + USUAL_NESTED : k->limit;
 	after = tw_scan_nested(p, near);
 	/* An unclosed bracket must not make every event a search to the end of the text. */
-	if (!after && near < k->limit && tw_kineto_runs_over(p, near))
+	if (!after && near < k->limit && tw_kineto_end_before_event(p, near))
 		return fail(k, p);
 	if (!after)
 		after = tw_scan_nested(p, k->limit);
@@ -782,6 +784,31 @@ static void given_again(struct tw_kineto *k, uint32_t key, const char *at)
 	}
 }
 
+static bool is_skipped(const struct tw_kineto *k)
+{
+	return k->fields.category && k->last_category.name == k->fields.category &&
+	       k->trace->categories[k->last_category.category].class == TRAWL_CLASS_PYTHON;
+}
+
+/*
+ * After an event that is skipped, without a look at its fields: it ends before the next one, which mostly
+ * follows.  NULL where neither that nor its own end is near.
+ */
+static const char *skip_event(const struct tw_kineto *k, const char *start)
+{
+	const char *near = k->limit - start > USUAL_EVENT ? start + USUAL_EVENT : k->limit;
+	const char *after = tw_kineto_end_before_event(start, near);
+
+	return after ? after : tw_scan_nested(start, near);
+}
+
+/* Nothing of an attempt stays; the first record begins at TW_ARGS_ALIGN. */
+static void drop_args(struct tw_kineto *k, size_t args_len)
+{
+	if (k->trace->args.len)
+		k->trace->args.len = args_len ? args_len : TW_ARGS_ALIGN;
+}
+
 enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **place)
 {
 	size_t args_len = k->trace->args.len;
@@ -813,15 +840,22 @@ enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **place)
 			k->fields.seen |= bit;
 		}
 		p = read_field(k, p, key);
+		if (__builtin_expect(k->no_python && key == TW_KEY_cat, 0) && p && is_skipped(k)) {
+			const char *after = skip_event(k, *place);
+
+			p = after ? after : p;
+			if (after)
+				break;
+		}
 	}
 	if (p && p <= k->limit) {
-		if (tw_kineto_keep_event(k, *place) == TW_EVENT_BAD)
+		if (k->no_python && is_skipped(k))
+			drop_args(k, args_len);
+		else if (tw_kineto_keep_event(k, *place) == TW_EVENT_BAD)
 			return TW_EVENT_BAD;
 		*place = p;
 		return TW_EVENT_READ;
 	}
-	/* Nothing of an attempt stays; the first record begins at TW_ARGS_ALIGN. */
-	if (k->trace->args.len)
-		k->trace->args.len = args_len ? args_len : TW_ARGS_ALIGN;
+	drop_args(k, args_len);
 	return p || k->failed_at >= k->window.end ? TW_EVENT_MORE : TW_EVENT_BAD;
 }

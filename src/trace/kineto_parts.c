@@ -109,6 +109,7 @@ static int open_part(struct crew *crew, struct tw_kineto_part *part, int64_t sta
 		part->k.trace = NULL;
 		return status;
 	}
+	part->k.no_python = crew->main->k.no_python;
 	part->k.stop = stop;
 	part->k.window.offset = options.start;
 	part->k.window.begin = part->k.window.end = NULL;

@@ -198,7 +198,7 @@ const char *tw_kineto_find_event(const char *begin, char previous, const char *p
 	return NULL;
 }
 
-bool tw_kineto_runs_over(const char *p, const char *end)
+const char *tw_kineto_end_before_event(const char *p, const char *end)
 {
 	static const char ph[] = "\"ph\"";
 	const char *start = p;
@@ -212,7 +212,7 @@ bool tw_kineto_runs_over(const char *p, const char *end)
 		while (before > start && (tw_is_space(before[-1]) || before[-1] == ','))
 			before--;
 		if (before > start && before[-1] == '}')
-			return true;
+			return before;
 	}
-	return false;
+	return NULL;
 }

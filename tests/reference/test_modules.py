@@ -4,7 +4,9 @@ to the nanosecond.
 TRAWL_SHARED/refs/modules has what that program says of recorded traces, made traces with their truth, and
 refs/tools the program.
 """
+import collections
 import csv
+import gzip
 import importlib
 import json
 import pathlib
@@ -52,6 +54,15 @@ def inner_frames():
     patterns = [line.split("\t")[0] for line in (ROOT / "data/frames.tsv").read_text().splitlines()
                 if not line.startswith("#")]
     return re.compile("|".join("^" + ".*".join(map(re.escape, p.split("*"))) + "$" for p in patterns), re.I)
+
+
+def folded(text):
+    """{stack: ns}, without names of users."""
+    out = collections.Counter()
+    for line in text.splitlines():
+        stack, time = line.rsplit(" ", 1)
+        out[re.sub(r"/(home|Users)/[^/;]+/", r"/\1/user/", stack)] += int(time)
+    return out
 
 
 def made_ns(modules):
@@ -186,6 +197,22 @@ class Modules(Case):
         finally:
             oracle.FRAMEWORK = own
         return out
+
+    def hold_stacks(self, trace, folder, how):
+        out = self.tmp / "stacks" / trace.parent.name
+        done = trawl("report", "-q", "--no-xlsx", "--no-csv", "--stacks", how, "-o", out, trace, timeout=240)
+        self.assertEqual(done.rc, 0, done)
+        if not (out / "stacks.folded").exists():
+            self.assertNotIn("python_function", gzip.open(trace).read().decode("utf-8", "replace"))
+            return
+        with gzip.open(folder / f"stacks_{how}.folded.gz") as f:
+            self.assertEqual(folded((out / "stacks.folded").read_text()), folded(f.read().decode()))
+
+    def test_stacks_of_recorded_traces(self):
+        for folder, trace in recorded().items():
+            for how in ("modules", "full"):
+                with self.subTest(trace=folder.name, how=how):
+                    self.hold_stacks(trace, folder, how)
 
     def test_modules_of_made_traces(self):
         folders = sorted(REFS.glob("m*-*"))

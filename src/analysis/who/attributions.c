@@ -1,6 +1,7 @@
 #include "analysis/who/attributions.h"
 
 #include "analysis/who/forward_of.h"
+#include "analysis/who/sweep.h"
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/scope.h"
@@ -17,16 +18,6 @@ static const char module_prefix[] = "nn.Module: ";
 
 /* What a text is as the name of a frame, of an operation: asked once each. */
 enum { INNER = 1, SITE, MODULE, RERUN, ENGINE, OTHER };
-
-/* What lies around an event, and itself. */
-struct state {
-	uint32_t path, site, scope;
-};
-
-struct level {
-	int64_t end_ns;
-	struct state state;
-};
 
 struct scope {
 	uint32_t around; /* the scope around it, 0: none */
@@ -50,11 +41,9 @@ struct work {
 	const struct tw_derived *d;
 	const struct trawl_allocator *a; /* of a scope of its own */
 	uint8_t *kind;			 /* by text id */
-	struct tw_by_thread frames;
-	TW_LIST(struct level) stack;
-	struct tw_groups paths; /* (parent, name) -> struct path */
+	struct tw_groups paths;		 /* (parent, name) -> struct path */
 	struct tw_groups states;
-	struct state last; /* the state that last_number is of */
+	struct tw_around last; /* the one that last_number is of */
 	uint32_t last_number;
 	TW_LIST(struct scope) scopes;
 	TW_LIST(struct tw_backward_op) backward;
@@ -178,17 +167,12 @@ static uint32_t path_below(struct work *w, uint32_t parent, uint32_t name)
 	return path;
 }
 
-static int64_t end_of(const struct tw_events *events, uint64_t i)
-{
-	return events->start_ns[i] + (events->phase[i] == 'X' ? events->dur_ns[i] : 0);
-}
-
-static void count_call(struct work *w, const struct state *state, uint32_t event)
+static void count_call(struct work *w, const struct tw_around *state, uint32_t event)
 {
 	struct path *path = path_at(w, state->path);
 	bool within = state->scope != 0;
 	int64_t start_ns = w->d->trace->events.start_ns[event];
-	int64_t end_ns = end_of(&w->d->trace->events, event);
+	int64_t end_ns = start_ns + w->d->trace->events.dur_ns[event];
 
 	path->seen[within] = true;
 	if (!tw_view_clip(tw_host_view(w->d), &start_ns, &end_ns))
@@ -198,18 +182,19 @@ static void count_call(struct work *w, const struct state *state, uint32_t event
 	path->host_ns[within] += end_ns - start_ns;
 }
 
-static int begin_scope(struct work *w, struct state *state, uint32_t pass, uint32_t backward)
+static int begin_scope(struct work *w, struct tw_around *state, uint32_t pass, uint32_t backward)
 {
 	const struct scope scope = { .around = state->scope, .pass = pass, .backward = backward };
 
 	if (w->scopes.count >= UINT32_MAX || !TW_LIST_ADD(&w->scopes, &scope, w->a))
 		return -1;
-	*state = (struct state){ .scope = (uint32_t)w->scopes.count - 1 };
+	*state = (struct tw_around){ .scope = (uint32_t)w->scopes.count - 1 };
 	return 0;
 }
 
-static int enter_frame(struct work *w, struct state *state, uint32_t event)
+static int enter_frame(void *context, struct tw_around *state, uint32_t event)
 {
+	struct work *w = context;
 	uint32_t name = w->d->trace->events.name[event];
 
 	switch (frame_kind(w, name)) {
@@ -246,7 +231,7 @@ static bool is_backward(const struct work *w, uint32_t node, bool engine, struct
 	return engine || elsewhere;
 }
 
-static int enter_op(struct work *w, struct state *state, uint32_t node)
+static int enter_op(struct work *w, struct tw_around *state, uint32_t node)
 {
 	unsigned kind = op_kind(w, w->d->trace->events.name[w->d->host.event[node]]);
 	uint32_t number = TW_NONE;
@@ -262,7 +247,7 @@ static int enter_op(struct work *w, struct state *state, uint32_t node)
 	return number == TW_NONE ? 0 : begin_scope(w, state, TW_PASS_BACKWARD, number);
 }
 
-static uint32_t number_of(struct work *w, const struct state *state)
+static uint32_t number_of(struct work *w, const struct tw_around *state)
 {
 	if (w->last_number == TW_NO_GROUP || memcmp(&w->last, state, sizeof(*state))) {
 		w->last = *state;
@@ -271,80 +256,14 @@ static uint32_t number_of(struct work *w, const struct state *state)
 	return w->last_number;
 }
 
-/* Puts an event below the innermost one that holds it: its state so far is that of what is around. */
-static bool push(struct work *w, uint32_t event, struct state **state)
+static int enter_node(void *context, struct tw_around *state, uint32_t node)
 {
-	const struct tw_events *events = &w->d->trace->events;
-	struct level level = { .end_ns = end_of(events, event) };
-	int64_t start_ns = events->start_ns[event];
-	size_t n = w->stack.count;
+	struct work *w = context;
 
-	while (n && w->stack.at[n - 1].end_ns <= start_ns)
-		n--;
-	while (n && w->stack.at[n - 1].end_ns < level.end_ns)
-		n--;
-	if (n)
-		level.state = w->stack.at[n - 1].state;
-	w->stack.count = n;
-	if (!TW_LIST_ADD(&w->stack, &level, w->a))
-		return false;
-	*state = &w->stack.at[n].state;
-	return true;
-}
-
-/* Whether a frame comes before a node: of what begins together the longer one, of equal ones the frame. */
-static bool is_before(const struct tw_events *e, uint32_t frame, uint32_t node)
-{
-	if (e->start_ns[frame] != e->start_ns[node])
-		return e->start_ns[frame] < e->start_ns[node];
-	return end_of(e, frame) >= end_of(e, node);
-}
-
-/* Frames and nodes of one thread, [from, to) each. */
-static int sweep_thread(struct work *w, uint64_t frame, uint64_t frames_end, uint32_t node,
-			uint32_t nodes_end)
-{
-	const struct tw_events *events = &w->d->trace->events;
-	const uint32_t *frames = w->frames.event, *nodes = w->d->host.event;
-	struct state *state;
-
-	w->stack.count = 0;
-	while (frame < frames_end || node < nodes_end) {
-		if (frame < frames_end &&
-		    (node == nodes_end || is_before(events, frames[frame], nodes[node]))) {
-			if (!push(w, frames[frame], &state) || enter_frame(w, state, frames[frame]))
-				return -1;
-			frame++;
-			continue;
-		}
-		if (!push(w, nodes[node], &state) ||
-		    (tw_node_class(w->d, node) == TRAWL_CLASS_CPU_OP && enter_op(w, state, node)))
-			return -1;
-		w->who->of_node[node++] = number_of(w, state);
-	}
+	if (tw_node_class(w->d, node) == TRAWL_CLASS_CPU_OP && enter_op(w, state, node))
+		return -1;
+	w->who->of_node[node] = number_of(w, state);
 	return w->states.failed ? -1 : 0;
-}
-
-static int sweep(struct work *w)
-{
-	const uint32_t *track = w->d->trace->events.track, *nodes = w->d->host.event;
-	const uint32_t *frames = w->frames.event;
-	uint64_t f = 0, frames_end;
-	uint32_t n = 0, nodes_end, t;
-
-	for (t = 0; t < w->d->trace->track_count; t++) {
-		for (frames_end = f; frames_end < w->frames.count && track[frames[frames_end]] == t;
-		     frames_end++)
-			;
-		for (nodes_end = n; nodes_end < w->d->host.count && track[nodes[nodes_end]] == t;
-		     nodes_end++)
-			;
-		if (sweep_thread(w, f, frames_end, n, nodes_end))
-			return -1;
-		f = frames_end;
-		n = nodes_end;
-	}
-	return 0;
 }
 
 /* ---- paths that begin in the middle */
@@ -404,7 +323,7 @@ static uint32_t forward_of(const struct work *w, uint32_t scope)
 }
 
 /* Path and site of a state, that of its scope where it has none of its own. */
-static struct tw_attribution attribution_of(const struct work *w, const struct state *state)
+static struct tw_attribution attribution_of(const struct work *w, const struct tw_around *state)
 {
 	const struct scope *scope = &w->scopes.at[state->scope];
 	struct tw_attribution its = { state->path, state->site, scope->pass };
@@ -430,7 +349,7 @@ static void resolve(struct work *w, uint32_t number, unsigned depth)
 	scope->resolved = true;
 	node = forward_of(w, number);
 	if (node != TW_NONE) {
-		const struct state *state = tw_groups_key(&w->states, w->who->of_node[node]);
+		const struct tw_around *state = tw_groups_key(&w->states, w->who->of_node[node]);
 		struct tw_attribution its;
 
 		resolve(w, state->scope, depth + 1);
@@ -512,13 +431,18 @@ static int add_replays(struct work *w)
 	for (i = w->d->host.count; i < w->d->host.all; i++)
 		who->of_node[i] = none;
 	for (i = 0; i < w->d->gpu.count; i++) {
+		uint32_t node = tw_gpu_origins(w->d)[i], number;
 		struct tw_attribution its;
 
 		if (!tw_is_replayed(w->d, i))
 			continue;
 		its = replayed(w, path, i);
 		who->sites |= its.site != 0;
-		who->of_node[w->d->gpu.origin[i]] = tw_groups_add(&who->all, &its);
+		number = tw_groups_add(&who->all, &its);
+		/* Its operators are where the first of their calls is. */
+		for (; node != TW_NONE && who->of_node[node] == none;
+		     node = w->d->host.parent[node])
+			who->of_node[node] = number;
 	}
 	return who->all.failed ? -1 : 0;
 }
@@ -606,36 +530,17 @@ static void sum_work(struct tw_attributions *who)
 
 /* ---- all of it */
 
-static bool is_frame(const struct trawl_trace *trace, uint64_t event)
-{
-	return trace->events.phase[event] == 'X' &&
-	       tw_class(trace, event) ==
-		       (trace->by_process ? TRAWL_CLASS_ANNOTATION : TRAWL_CLASS_PYTHON);
-}
-
-bool tw_attributions_has_frames(const struct trawl_trace *trace)
-{
-	uint64_t i;
-
-	for (i = 0; i < trace->events.count; i++)
-		if (is_frame(trace, i))
-			return true;
-	return false;
-}
-
 static int build(struct work *w)
 {
 	const struct scope outside = { .resolved = true, .backward = TW_NONE };
 	const uint32_t no_path[2] = { 0, 0 };
-	struct tw_quality ignored = { 0 };
+	const struct tw_sweep sweep = { w->d, w->a, w, enter_frame, enter_node };
 
 	tw_groups_init_values(&w->paths, sizeof(no_path), sizeof(struct path), w->a);
-	tw_groups_init(&w->states, sizeof(struct state), w->a);
+	tw_groups_init(&w->states, sizeof(struct tw_around), w->a);
 	w->kind = tw_alloc_array(w->a, w->d->trace->texts.count, 1);
 	if (!w->kind || tw_groups_add(&w->paths, no_path) == TW_NO_GROUP ||
-	    !TW_LIST_ADD(&w->scopes, &outside, w->a) ||
-	    tw_order_by_thread(w->d, is_frame, &w->frames, &ignored, w->a) || sweep(w) ||
-	    complete_paths(w) ||
+	    !TW_LIST_ADD(&w->scopes, &outside, w->a) || tw_sweep_run(&sweep) || complete_paths(w) ||
 	    tw_find_forward(w->d, w->backward.at, (uint32_t)w->backward.count, w->a))
 		return -1;
 	return resolve_all(w) || add_replays(w) || list_modules(w) ? -1 : 0;

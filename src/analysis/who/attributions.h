@@ -2,10 +2,7 @@
  * Who launched it: module, call site and pass of every host node, and so, through its launch, of every
  * GPU event.
  *
- * Frames are what lies around operators and calls and has a name that the program's author knows: python
- * functions, of exports of Nsight Systems NVTX ranges.  Frames and host nodes of a thread, both in the
- * order of the call tree (derive/host.c), are merged in one sweep with the rule of that tree: an event
- * lies in the innermost one that holds it whole.  While it goes, each open event has
+ * Frames and host nodes of a thread are merged in one sweep (sweep.h).  While it goes, each open event has
  *
  *   module path	the module frames around it, outermost first (frames "nn.Module: ..."; of exports all ranges)
  *   call site	the innermost frame of the program: none of data/frames.tsv
@@ -67,9 +64,6 @@ struct tw_attributions {
 	struct tw_module_work unlinked; /* without a recorded launch; its pass means nothing */
 	tw_wide gpu_ns;			/* of all these */
 };
-
-/* Whether a trace has what is asked here: python functions or, of an export, ranges. */
-bool tw_attributions_has_frames(const struct trawl_trace *trace);
 
 /* What it is made of is left to the allocator's scope; 0 or -1. */
 int tw_attributions_build(struct tw_attributions *who, const struct tw_derived *derived,

@@ -5,7 +5,12 @@
  */
 #include "analysis/analysis.h"
 
+#include "analysis/ops/op_work.h"
 #include "analysis/order.h"
+#include "base/alloc.h"
+#include "model/roofline.h"
+
+#include <math.h>
 
 enum {
 	PATH,
@@ -21,7 +26,9 @@ enum {
 	COMMUNICATION,
 	EVENTS,
 	SELF_EVENTS,
-	HOST
+	HOST,
+	GFLOP,
+	OF_ROOFLINE
 };
 
 static const struct trawl_column columns[] = {
@@ -59,6 +66,19 @@ static const struct trawl_column columns[] = {
 				   .over_ranks = TRAWL_TOTAL, .values = "!>=0"),
 	[HOST] = TW_MS(TW_COL_HOST_TIME_MS, 14, "sum of durations of the calls on the host",
 		       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[GFLOP] = TW_REAL("GFLOP", "GFLOP", 3, 12,
+			  "work of its operators with a cost model, and of those below it",
+			  .over_ranks = TRAWL_TOTAL, .values = ">0"),
+	[OF_ROOFLINE] =
+		TW_PERCENT_1("roofline (%)", 12,
+			     "roofline time of these operators / durations of their GPU events",
+			     .over_ranks = TRAWL_MEAN, .values = ">=0"),
+};
+
+/* Of operators with a cost model; times of those with a roofline. */
+struct effort {
+	double flops, roofline_us;
+	int64_t ns;
 };
 
 static void set_work(const struct tw_attributions *who, struct trawl_table *table, size_t row,
@@ -78,9 +98,63 @@ static void set_work(const struct tw_attributions *who, struct trawl_table *tabl
 }
 
 struct rows {
+	const struct tw_analysis_input *in;
 	const struct tw_attributions *who;
+	struct effort *efforts; /* by module */
 	struct tw_str text;
 };
+
+static void add_effort(void *context, uint64_t node, uint32_t number, const char *category)
+{
+	struct rows *rows = context;
+	const struct tw_gpu *gpu = &rows->in->derived->gpu;
+	struct effort *effort = &rows->efforts[tw_attribution_of_node(rows->who, node)->path];
+	const struct tw_op_work *work;
+	struct tw_roofline roofline;
+	const uint32_t *under;
+	uint64_t count, i;
+	int64_t ns = 0;
+
+	(void)category;
+	if (number == TW_NO_GROUP)
+		return;
+	work = &rows->in->modelled->works[number];
+	under = tw_gpu_under(rows->in->modelled, node, &count);
+	for (i = 0; i < count; i++)
+		ns += gpu->end_ns[under[i]] - gpu->start_ns[under[i]];
+	if (!isnan(work->flops))
+		effort->flops += work->flops;
+	if (!rows->in->platform)
+		return;
+	tw_roofline(&roofline, rows->in->platform, work->flops, work->bytes, work->spec, ns);
+	if (isnan(roofline.time_us))
+		return;
+	effort->roofline_us += roofline.time_us;
+	effort->ns += ns;
+}
+
+/* Of each module and of all below it. */
+static int find_efforts(struct rows *rows)
+{
+	const struct tw_analysis_input *in = rows->in;
+	uint32_t i;
+
+	rows->efforts = tw_alloc_array(in->allocator, (size_t)rows->who->module_count + 1,
+				       sizeof(*rows->efforts));
+	if (!rows->efforts ||
+	    tw_op_work_visit(in->derived, in->modelled, add_effort, rows, in->allocator))
+		return -1;
+	for (i = rows->who->module_count; i-- > 1;) {
+		struct effort *around = &rows->efforts[rows->who->module[i].parent];
+
+		if (!rows->who->module[i].parent)
+			continue;
+		around->flops += rows->efforts[i].flops;
+		around->roofline_us += rows->efforts[i].roofline_us;
+		around->ns += rows->efforts[i].ns;
+	}
+	return 0;
+}
 
 static struct tw_order describe(void *context, uint32_t module)
 {
@@ -101,6 +175,10 @@ static int add_row(void *context, struct trawl_table *table, uint32_t number)
 		return 0;
 	row = tw_table_add_row(table);
 	set_work(rows->who, table, row, &module->self, &module->total);
+	if (rows->efforts[number].flops > 0)
+		tw_table_set_real(table, row, GFLOP, rows->efforts[number].flops / 1e9);
+	tw_set_percent(table, row, OF_ROOFLINE, rows->efforts[number].roofline_us * 1000,
+		       (double)rows->efforts[number].ns);
 	if (!number) {
 		tw_table_set_str(table, row, PATH, TW_LABEL_NONE);
 		return 0;
@@ -118,14 +196,15 @@ static int add_row(void *context, struct trawl_table *table, uint32_t number)
 static int run_modules(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_attributions *who = in->who;
-	struct rows rows = { .who = who };
+	struct rows rows = { .in = in, .who = who };
 	const struct tw_order_rows order = { &rows, describe, add_row, NULL };
 	size_t row;
 
 	if (!who->modules)
 		return 0;
 	tw_str_init(&rows.text, in->allocator);
-	if (tw_add_in_order(table, who->module_count, &order, in->allocator) || rows.text.failed)
+	if (find_efforts(&rows) ||
+	    tw_add_in_order(table, who->module_count, &order, in->allocator) || rows.text.failed)
 		return TRAWL_ENOMEM;
 	if (who->unlinked.events) {
 		row = tw_table_add_row(table);
@@ -137,6 +216,6 @@ static int run_modules(const struct tw_analysis_input *in, struct trawl_table *t
 
 const struct tw_analysis tw_analysis_modules = {
 	TW_TABLE("modules", "GPU time by module, in its place in the model", columns),
-	.needs = TW_NEEDS_GPU | TW_NEEDS_WHO,
+	.needs = TW_NEEDS_GPU | TW_NEEDS_WHO | TW_NEEDS_MODELS,
 	.run = run_modules,
 };

@@ -115,9 +115,10 @@ static int print_result(const struct path_command *c, const struct trawl_job *jo
 static int write_and_print(const struct path_command *c, const struct trawl_job *job,
 			   const struct trawl_path *path)
 {
-	struct cli_outputs o = { &c->reporting, cli_job_dir(job, &c->reporting.common),
-				 "path_csvs",	"path.xlsx",
-				 NULL,		NULL };
+	struct cli_outputs o = { .r = &c->reporting,
+				 .dir = cli_job_dir(job, &c->reporting.common),
+				 .csvs = "path_csvs",
+				 .xlsx = "path.xlsx" };
 	size_t count = trawl_path_tables(path), i;
 	const struct trawl_table **tables = cli_alloc(count, sizeof(*tables));
 	struct trawl_error err;

@@ -115,12 +115,10 @@ static int write_and_print(const struct cli_reporting *r, const struct trawl_job
 			   const struct trawl_job_report *t,
 			   const struct trawl_diagnosis *diagnosis)
 {
-	struct cli_outputs o = { r,
-				 cli_job_dir(job, &r->common),
-				 "collective_all_ranks_csvs",
-				 "collective_all_ranks.xlsx",
-				 NULL,
-				 NULL };
+	struct cli_outputs o = { .r = r,
+				 .dir = cli_job_dir(job, &r->common),
+				 .csvs = "collective_all_ranks_csvs",
+				 .xlsx = "collective_all_ranks.xlsx" };
 	struct trawl_error err;
 	int status, failed = write_files(&o, job, t, &err);
 

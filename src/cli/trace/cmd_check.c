@@ -91,7 +91,7 @@ static int check_trace(struct check_command *c, const char *path)
 	struct trawl_error err;
 	double start = cli_seconds();
 	size_t count = 0;
-	int status = cli_read_trace(&trace, path, &c->common, NULL);
+	int status = cli_read_trace(&trace, path, &c->common, NULL, false);
 
 	if (status)
 		return status;

@@ -3,6 +3,7 @@
 #include "cli/screen.h"
 
 #include "cli/processes.h"
+#include "io/sink.h"
 #include "job/merge/peek.h"
 #include "job/set/set.h"
 #include "os/inputs.h"
@@ -12,12 +13,19 @@
 #include <string.h>
 
 #define ROOFLINE "roofline.svg"
+#define STACKS "stacks.folded"
+
+enum { STACKS_DEFAULT, STACKS_NONE, STACKS_MODULES, STACKS_FULL };
+
+static const char *const stacks_words[] = { "none", "modules", "full", NULL };
+static const struct cli_kind stacks_kind = { cli_read_word, stacks_words, STACKS_NONE };
 
 struct report_command {
 	struct cli_reporting reporting;
 	struct cli_ranks ranks;
 	unsigned top_ops;
 	bool plots, each;
+	unsigned stacks;
 };
 
 /* A report with nothing to draw is done without the picture. */
@@ -35,6 +43,39 @@ static int draw_plots(const struct report_command *c, const struct cli_trace_rep
 	return 0;
 }
 
+static void write_text(void *sink, const char *text, size_t len)
+{
+	tw_sink_write(sink, text, len);
+}
+
+/* By module where there are any, unless something else is asked for. */
+static int write_stacks(const struct report_command *c, const struct trawl_report *report,
+			struct cli_outputs *o, struct trawl_error *err)
+{
+	bool asked = c->stacks > STACKS_NONE;
+	struct tw_sink *sink;
+	int status;
+
+	if (c->stacks == STACKS_NONE || (!asked && c->reporting.no_csv))
+		return 0;
+	status = tw_sink_open(&sink, cli_below(o->dir, STACKS), trawl_allocator_default(), err);
+	if (status)
+		return status;
+	status = trawl_report_stacks(
+		report, c->stacks == STACKS_FULL ? TRAWL_STACKS_FULL : TRAWL_STACKS_BY_MODULE,
+		write_text, sink, err);
+	if (!status) {
+		o->stacks = STACKS;
+		return tw_sink_commit(sink, err);
+	}
+	tw_sink_abort(sink);
+	if (status != TRAWL_ENODATA)
+		return status;
+	if (asked && !c->reporting.common.quiet)
+		cli_message("no " STACKS ": %s", err->message);
+	return 0;
+}
+
 /* Files of tables that this trace does not have, from an earlier report. */
 static void tell_stale(const struct report_command *c, const struct trawl_report *report,
 		       const struct cli_outputs *o)
@@ -47,6 +88,8 @@ static void tell_stale(const struct report_command *c, const struct trawl_report
 			cli_tell_stale_table(o, name, "report: no such table for this trace");
 	if (c->plots && !o->picture && !c->reporting.common.quiet)
 		cli_tell_stale(cli_below(o->dir, ROOFLINE), "report: no such plot for this trace");
+	if (!o->stacks && !c->reporting.common.quiet)
+		cli_tell_stale(cli_below(o->dir, STACKS), "report: no such stacks for this trace");
 }
 
 static int print_result(const struct report_command *c, const struct trawl_report *report,
@@ -91,6 +134,8 @@ static int write_and_print(const struct report_command *c, const struct cli_trac
 	failed = cli_write_report(r, made->report, NULL, &err);
 	if (!failed && c->plots)
 		failed = draw_plots(c, made, &o, &err);
+	if (!failed)
+		failed = write_stacks(c, made->report, &o, &err);
 	if (r->common.verbose)
 		cli_message("written in %.3f s", cli_seconds() - start);
 	/* What was found out is printed all the same where it cannot be written. */
@@ -238,6 +283,10 @@ static int list_captures(struct cli_reporting *r)
 static const struct cli_option own_options[] = {
 	{ "top-ops", 0, &cli_count, "N", AT(top_ops), "operators in the summary (default 10)" },
 	{ "plots", 0, &cli_flag, NULL, AT(plots), "draw " ROOFLINE },
+	{ "stacks", 0, &stacks_kind, "HOW", AT(stacks),
+	  STACKS " for flame graphs: modules (default), full or none" },
+	{ "no-python", 0, &cli_flag, NULL, AT(reporting.options.no_python),
+	  "skip Python functions: faster, without modules and call sites" },
 	{ "each", 0, &cli_flag, NULL, AT(each),
 	  "report each trace separately, in a directory of its name" },
 	{ 0 },

@@ -46,7 +46,8 @@ int cli_write_tables(const struct cli_outputs *o, const struct trawl_table *cons
 
 struct cli_outputs cli_report_outputs(const struct cli_reporting *r, const char *dir)
 {
-	return (struct cli_outputs){ r, dir, "perf_report_csvs", "perf_report.xlsx", NULL, NULL };
+	return (struct cli_outputs){ r,	   dir, "perf_report_csvs", "perf_report.xlsx", NULL,
+				     NULL, NULL };
 }
 
 int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,
@@ -92,6 +93,8 @@ void cli_tell_outputs(const struct cli_outputs *o, size_t tables)
 		list = cli_text("%s%s%s/", list, *list ? ", " : "", o->csvs);
 	if (o->picture)
 		list = cli_text("%s%s%s", list, *list ? ", " : "", o->picture);
+	if (o->stacks)
+		list = cli_text("%s%s%s", list, *list ? ", " : "", o->stacks);
 	if (o->page)
 		list = cli_text("%s, %s", o->page, list);
 	if (o->r->common.quiet || !*list)

@@ -45,7 +45,7 @@ const struct cli_option cli_by_options[] = {
 };
 
 const struct cli_option cli_graph_options[] = {
-	{ "capture", 0, &cli_strings, "FILE|DIR", AT(captures),
+	{ "capture", 0, &cli_strings, "DIR|FILE", AT(captures),
 	  "trace that holds the captures of the GPU graphs (repeatable)" },
 	{ "map", 0, &cli_string, "TRACE", AT(map),
 	  "trace of an eager run of the same model, for GPU graphs without a capture" },
@@ -118,13 +118,14 @@ char *cli_output_dir(const struct cli_reporting *r)
 }
 
 int cli_read_trace(struct trawl_trace **trace, const char *path, const struct cli_common *common,
-		   const struct trawl_allocator *memory)
+		   const struct trawl_allocator *memory, bool no_python)
 {
 	struct cli_progress progress;
 	struct trawl_read_options read = {
 		.allocator = memory,
 		.threads = common->threads,
 		.block_size = cli_block_size(),
+		.no_python = no_python,
 		.progress = cli_progress_update,
 		.progress_context = &progress,
 	};
@@ -167,7 +168,8 @@ static int add_source(struct cli_trace_report *made, const char *path, enum traw
 	struct trawl_trace *from;
 	struct trawl_error err;
 	double start;
-	int status = cli_read_trace(&from, path, &made->r->common, NULL);
+	int status =
+		cli_read_trace(&from, path, &made->r->common, NULL, made->r->options.no_python);
 
 	if (status != CLI_DONE)
 		return status;
@@ -240,8 +242,8 @@ int cli_report_make(struct cli_trace_report *made, const struct cli_reporting *r
 	made->memory = tw_reuse_new(trawl_allocator_default());
 	if (!made->memory)
 		return cli_no_memory();
-	status =
-		cli_read_trace(&made->trace, r->path, &r->common, tw_reuse_allocator(made->memory));
+	status = cli_read_trace(&made->trace, r->path, &r->common, tw_reuse_allocator(made->memory),
+				r->options.no_python);
 	if (status != CLI_DONE)
 		return status;
 	if (!r->common.quiet && trawl_trace_is_merged(made->trace))

@@ -53,7 +53,7 @@ bool cli_reporting_is_whole(const struct cli_reporting *r);
  * `memory` NULL: the default. CLI_DONE, or an exit status after a message.
  */
 int cli_read_trace(struct trawl_trace **trace, const char *path, const struct cli_common *common,
-		   const struct trawl_allocator *memory);
+		   const struct trawl_allocator *memory, bool no_python);
 
 /* A trace and its report. */
 struct cli_trace_report {
@@ -94,6 +94,7 @@ struct cli_outputs {
 	const char *dir;
 	const char *csvs, *xlsx; /* names in it */
 	const char *picture;	 /* NULL: none was drawn */
+	const char *stacks;	 /* NULL: none were written */
 	const char *page;	 /* NULL: none was written */
 };
 

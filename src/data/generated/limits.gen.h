@@ -383,3 +383,6 @@
 
 /* modules: max depth of a module path: what is deeper belongs to the last one */
 #define TW_LIMIT_MODULE_DEPTH 100
+
+/* frames: max frames, operators and calls of a stack: what is deeper is left out */
+#define TW_LIMIT_STACK_DEPTH 200

@@ -539,7 +539,11 @@ struct tw_file_ranks tw_rank_reduce(const struct tw_rank_set *set, uint32_t file
 				    const struct trawl_allocator *allocator)
 {
 	struct tw_reuse *memory = tw_reuse_new(allocator);
-	struct trawl_read_options read = { .threads = threads, .block_size = options->block_size };
+	struct trawl_read_options read = {
+		.threads = threads,
+		.block_size = options->block_size,
+		.no_python = options->report && options->report->no_python,
+	};
 	struct tw_file_ranks out = { .status = TRAWL_ENOMEM };
 	struct trawl_trace *trace = NULL;
 	struct trawl_error err = { 0 };
