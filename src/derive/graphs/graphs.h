@@ -19,7 +19,7 @@
  * layers of equal kernels are different layers.  Else, of several that match as well, the first;
  * what they do not agree on is not said: operators, their inputs, modules.  An eager run is no
  * candidate: it says what it knows, by the name of a kernel all of whose operators are one, else by
- * place in the longest common subsequence.
+ * place, whatever is left over.
  *
  * How they match (match.c), in this order: equal; nodes are a subsequence of the calls; on several
  * streams the k-th of a name is the k-th; longest common subsequence.  All but the last take one

@@ -110,8 +110,8 @@ static int ask_map(struct work *w, const struct tw_nodes *nodes)
 		;
 	if (w->map == TW_NOT_MATCHED || i == nodes->count)
 		return 0;
-	if (tw_match(keys, tw_keys_of(&w->chooser, w->map), false, &w->chooser.steps, &mode,
-		     w->placed, &matched, w->a))
+	if (tw_match(keys, tw_keys_of(&w->chooser, w->map), nodes->several_streams,
+		     &w->chooser.steps, &mode, w->placed, &matched, w->a))
 		return -1;
 	for (; i < nodes->count; i++)
 		if (!w->sources[i].source)
