@@ -6,6 +6,9 @@
 #include "analysis/stats.h"
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "model/roofline.h"
+
+#include <math.h>
 
 enum {
 	GRAPH,
@@ -26,6 +29,7 @@ enum {
 	P95,
 	MAX,
 	OF_GRAPH,
+	ROOFLINE,
 	SOURCE
 };
 
@@ -60,6 +64,9 @@ static const struct trawl_column columns[] = {
 	[MAX] = TW_US("max (µs)", 10, "max duration", .over_ranks = TRAWL_MAX),
 	[OF_GRAPH] = TW_PERCENT_2("of graph (%)", 8, "share of the graph's GPU time",
 				  .over_ranks = TRAWL_SHARE),
+	[ROOFLINE] = TW_PERCENT_1("roofline (%)", 8,
+				  "roofline time / mean duration, where the operator has a cost "
+				  "model and launched nothing else"),
 	[SOURCE] =
 		TW_TEXT("source", 22,
 			"what says so: capture; capture by count only; eager run, by the kernel's "
@@ -109,6 +116,32 @@ static void set_source(struct work *w, struct trawl_table *table, size_t row,
 	tw_set_pool_text(table, row, TYPE, &w->signatures.texts, s.types);
 }
 
+/* Of a node that is all that its operator launched. */
+static void set_roofline(const struct work *w, struct trawl_table *table, size_t row, uint32_t g,
+			 double mean_ns)
+{
+	const struct tw_modelled *m = w->in->modelled;
+	const struct tw_op_work *work;
+	struct tw_roofline roofline;
+	uint64_t op;
+	uint32_t number;
+
+	if (!w->in->platform || !tw_is_replayed(m->derived, g))
+		return;
+	/* The innermost that has one. */
+	for (op = m->derived->gpu.origin[g];
+	     op != TW_NONE && tw_gpu_count_under(m, op) == 1 && tw_work_at(m, op) == TW_NO_GROUP;
+	     op = m->derived->host.parent[op])
+		;
+	number = op == TW_NONE || tw_gpu_count_under(m, op) != 1 ? TW_NO_GROUP : tw_work_at(m, op);
+	if (number == TW_NO_GROUP || m->works[number].reason)
+		return;
+	work = &m->works[number];
+	tw_roofline(&roofline, w->in->platform, work->flops, work->at_least ? NAN : work->bytes,
+		    work->spec, (int64_t)mean_ns);
+	tw_table_set_real(table, row, ROOFLINE, roofline.percent);
+}
+
 static void add_node(struct work *w, struct trawl_table *table, uint32_t number)
 {
 	const struct tw_derived *d = w->in->derived;
@@ -138,6 +171,7 @@ static void add_node(struct work *w, struct trawl_table *table, uint32_t number)
 	tw_set_us(table, row, MEDIAN, stats.median);
 	tw_table_set_integer(table, row, P95, tw_nth_value(w->times, n, (n * 19 + 19) / 20 - 1));
 	tw_table_set_integer(table, row, MAX, stats.max);
+	set_roofline(w, table, row, *gpu, stats.mean);
 	tw_set_percent(table, row, OF_GRAPH, (double)stats.sum, (double)w->graph_ns[node->graph]);
 }
 
@@ -176,6 +210,6 @@ const struct tw_analysis tw_analysis_graph_nodes = {
 		"graph_nodes",
 		"nodes of GPU graphs: kernels, what launched them, and their times over the launches",
 		columns),
-	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST,
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
 	.run = run_graph_nodes,
 };
