@@ -197,13 +197,16 @@ def host_names():
 
 def frames():
     table = rows("frames", 3)
-    no_duplicates("frames", [r[0].lower() for r in table])
+    no_duplicates("frames", [(r[0].lower(), r[1] == "passing") for r in table])
     for pattern, kind, _ in table:
-        if kind not in ("framework", "library", "wrapper"):
+        if kind not in ("framework", "library", "wrapper", "passing"):
             sys.exit(f"data/frames.tsv: {pattern}: no such kind: {kind!r}")
-    lines = [f"\t{text(r[0].lower())}," for r in table]
-    return "const char *const tw_frame_patterns[] = {\n" + "\n".join(lines) + \
-        f"\n}};\n\nconst size_t tw_frame_pattern_count = {len(table)};\n"
+    parts = []
+    for name, passing in (("frame", False), ("passing_frame", True)):
+        lines = [f"\t{text(r[0].lower())}," for r in table if (r[1] == "passing") == passing]
+        parts.append(f"const char *const tw_{name}_patterns[] = {{\n" + "\n".join(lines) +
+                     f"\n}};\n\nconst size_t tw_{name}_pattern_count = {len(lines)};\n")
+    return "\n".join(parts)
 
 
 def delays():

@@ -19,6 +19,8 @@ struct trawl_report_options {
 	bool exposed_time;     /* unified_perf_summary also has the time that nothing else hides */
 	bool gemm_instances;   /* the table of that name is made too */
 	bool kernel_instances; /* and that of runs of kernels without an operation */
+	bool call_stack;       /* tables of operators by arguments have call stacks too */
+	const char *group_by; /* rows of operators and kernels for each "module", "site" or "pass" */
 	const char *only; /* the one table to make, there even without rows; NULL: all there are */
 	unsigned threads; /* 0: one a core */
 	bool no_python;	  /* of the ranks of a job: as in trawl_read_options */
@@ -62,8 +64,8 @@ TRAWL_API void trawl_report_options_init(struct trawl_report_options *options);
 
 /*
  * Analyses a trace, which must outlive the report.  `options` may be NULL.  TRAWL_EUSAGE when
- * the part asked for is not in the trace, the platform is not known or no table has
- * the name of `only`, TRAWL_ENODATA when the trace has neither GPU events
+ * the part asked for is not in the trace, the platform or `group_by` is not known, the trace lacks
+ * what it needs, or no table has the name of `only`, TRAWL_ENODATA when the trace has neither GPU events
  * nor host operations.
  */
 TRAWL_API int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,

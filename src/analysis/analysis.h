@@ -21,9 +21,11 @@ struct tw_analysis_input {
 	const struct tw_derived *derived;
 	const struct tw_launchers *launchers;
 	const struct tw_parents *parents;
-	const struct tw_modelled *modelled; /* NULL unless the analysis needs models */
-	const struct tw_attributions *who;  /* NULL: no frames, or the analysis does not use it */
-	const struct tw_platform *platform; /* NULL: unknown */
+	const struct tw_modelled *modelled;  /* NULL unless the analysis needs models */
+	const struct tw_attributions *who;   /* NULL: no frames, or the analysis does not use it */
+	const struct tw_call_stacks *stacks; /* NULL: none are asked for, or the analysis has none */
+	const struct tw_grouping *grouping;  /* NULL: none is asked for, or the analysis has none */
+	const struct tw_platform *platform;  /* NULL: unknown */
 	const struct trawl_report_options *options;
 	const struct tw_quality *quality;   /* the trace's and what deriving found */
 	const struct tw_timeline *timeline; /* of all GPU events, or those that options ask for */
@@ -67,6 +69,8 @@ enum tw_needs {
 	TW_NEEDS_ASKING = 16, /* options ask for it by name: gemm_instances, kernel_instances */
 	TW_NEEDS_WHO = 32,    /* python functions or, of an export, ranges */
 	TW_USES_WHO = 64,     /* the same where it is there */
+	TW_GROUPS = 128,      /* its rows may be grouped further: who/grouping.h */
+	TW_STACKS = 256,      /* they may have call stacks: who/op_stacks.h */
 };
 
 struct tw_analysis {

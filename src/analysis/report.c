@@ -3,6 +3,8 @@
 
 #include "analysis/analysis.h"
 #include "analysis/no_gpu_events.h"
+#include "analysis/who/grouping.h"
+#include "analysis/who/stacks.h"
 #include "analysis/who/sweep.h"
 
 #include "base/alloc.h"
@@ -25,7 +27,8 @@ struct trawl_report {
 	const struct trawl_allocator *allocator;
 	struct tw_reuse *scratch; /* where analyses take their memory */
 	struct trawl_report_options options;
-	const struct tw_analysis *only; /* NULL: all of them */
+	const struct tw_analysis *only;	    /* NULL: all of them */
+	const struct tw_grouping *grouping; /* NULL: none */
 	struct tw_derived *derived;
 	struct tw_scope launching, modelling,
 		asking; /* memory of what follows, made at the same time */
@@ -33,6 +36,7 @@ struct trawl_report {
 	struct tw_parents parents;
 	struct tw_modelled modelled;
 	struct tw_attributions who;
+	struct tw_call_stacks stacks;
 	struct tw_platform platform;
 	bool has_platform;
 	struct tw_timeline timeline;
@@ -70,15 +74,23 @@ struct job {
 	int models_status, launchers_status, who_status;
 };
 
+static bool uses_who(const struct job *job, const struct tw_analysis *analysis)
+{
+	return analysis->needs & (TW_NEEDS_WHO | TW_USES_WHO) ||
+	       (analysis->needs & TW_GROUPS && job->report->grouping) ||
+	       (analysis->needs & TW_STACKS && job->report->input.stacks);
+}
+
 /* Without the last column where that is of graphs, and none count with operators. */
 static struct trawl_table *new_table(const struct tw_analysis_input *in,
 				     const struct tw_table_spec *spec)
 {
-	size_t last = spec->column_count - 1;
+	size_t count = spec->column_count;
 
-	if (tw_has_via(in) || strcmp(spec->columns[last].header, TW_COL_VIA))
-		return tw_table_new(spec, in->tables);
-	return tw_table_new_columns(spec, spec->columns, last, in->tables);
+	count -= !tw_has_via(in) && !strcmp(spec->columns[count - 1].header, TW_COL_VIA);
+	return in->grouping || in->stacks || count < spec->column_count ?
+		       tw_grouped_table(in, spec, spec->columns, count) :
+		       tw_table_new(spec, in->tables);
 }
 
 static void make_table(struct job *job, size_t i)
@@ -90,7 +102,11 @@ static void make_table(struct job *job, size_t i)
 
 	if (!(analysis->needs & TW_NEEDS_MODELS))
 		input.modelled = NULL;
-	if (!(analysis->needs & (TW_NEEDS_WHO | TW_USES_WHO)))
+	if (!(analysis->needs & TW_GROUPS))
+		input.grouping = NULL;
+	if (!(analysis->needs & TW_STACKS))
+		input.stacks = NULL;
+	if (!uses_who(job, analysis))
 		input.who = NULL;
 	tw_scope_begin(&scope, input.allocator);
 	input.allocator = &scope.allocator;
@@ -115,12 +131,12 @@ static void run_analysis(struct job *job, size_t i)
 {
 	unsigned needs = tw_analyses[i]->needs;
 
-	if (needs & ~job->has & ~TW_USES_WHO)
+	if (needs & ~job->has & ~(TW_USES_WHO | TW_GROUPS | TW_STACKS))
 		return;
 	tw_gate_wait(&job->launchers);
 	if (needs & TW_NEEDS_MODELS)
 		tw_gate_wait(&job->models);
-	if (needs & (TW_NEEDS_WHO | TW_USES_WHO))
+	if (uses_who(job, tw_analyses[i]))
 		tw_gate_wait(&job->who);
 	if (job->launchers_status || job->who_status ||
 	    (needs & TW_NEEDS_MODELS && job->models_status))
@@ -147,8 +163,13 @@ static int make_who(const struct job *job)
 {
 	struct trawl_report *report = job->report;
 
-	return job->has & TW_NEEDS_WHO && tw_attributions_build(&report->who, report->derived,
-								&report->asking.allocator) ?
+	const struct trawl_allocator *a = &report->asking.allocator;
+
+	if (!(job->has & TW_NEEDS_WHO))
+		return 0;
+	return tw_attributions_build(&report->who, report->derived, a) ||
+			       (report->input.stacks &&
+				tw_call_stacks_build(&report->stacks, report->derived, false, a)) ?
 		       TRAWL_ENOMEM :
 		       0;
 }
@@ -237,7 +258,7 @@ static int run_only(struct job *job)
 	for (i = 0; i < ANALYSES && tw_analyses[i] != job->report->only; i++)
 		;
 	assert(i < ANALYSES);
-	if (!(tw_analyses[i]->needs & TW_NEEDS_WHO))
+	if (!uses_who(job, tw_analyses[i]))
 		job->report->input.who = NULL;
 	else if (make_who(job))
 		return TRAWL_ENOMEM;
@@ -245,7 +266,8 @@ static int run_only(struct job *job)
 	return job->status[i];
 }
 
-static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
+static int run_all(struct trawl_report *report, const struct trawl_trace *trace,
+		   struct trawl_error *err)
 {
 	const struct tw_derived *d = report->derived;
 	struct job job = {
@@ -260,6 +282,15 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 	};
 	int status;
 
+	if (report->grouping && report->grouping->frames && !(job.has & TW_NEEDS_WHO))
+		return trawl_error_set(
+			err, TRAWL_EUSAGE,
+			"grouping by %s needs Python functions (with_stack=True) or, in "
+			"exports, NVTX ranges: none are recorded",
+			report->grouping->name);
+	/* Passes are those of operators too. */
+	if (report->grouping)
+		job.has |= TW_NEEDS_WHO;
 	report->input = (struct tw_analysis_input){
 		.trace = trace,
 		.derived = d,
@@ -267,6 +298,9 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.parents = &report->parents,
 		.modelled = &report->modelled,
 		.who = job.has & TW_NEEDS_WHO ? &report->who : NULL,
+		.stacks = report->options.call_stack && job.has & TW_NEEDS_WHO ? &report->stacks :
+										 NULL,
+		.grouping = report->grouping,
 		.platform = report->has_platform ? &report->platform : NULL,
 		.options = &report->options,
 		.quality = &report->quality,
@@ -357,6 +391,22 @@ static int find_only(struct trawl_report *report, struct trawl_error *err)
 	return 0;
 }
 
+static int find_grouping(struct trawl_report *report, struct trawl_error *err)
+{
+	const char *name = report->options.group_by;
+	struct tw_str names;
+
+	if (!name)
+		return 0;
+	tw_str_init(&names, report->allocator);
+	report->grouping = tw_grouping_named(name, &names);
+	if (!report->grouping)
+		trawl_error_set(err, TRAWL_EUSAGE, "cannot group by '%.40s', only by %s", name,
+				names.ptr ? names.ptr : "");
+	tw_str_release(&names);
+	return report->grouping ? 0 : TRAWL_EUSAGE;
+}
+
 /* What a report is of, with its tables. */
 static int fill_report(struct trawl_report *report, const struct trawl_trace *trace,
 		       struct trawl_error *err)
@@ -381,8 +431,8 @@ static int fill_report(struct trawl_report *report, const struct trawl_trace *tr
 	    !has_ranges(trace) && !trace->holds)
 		return nothing_to_report(report->derived, err);
 	add_quality(report, trace);
-	status = run_all(report, trace);
-	if (status)
+	status = run_all(report, trace, err);
+	if (status == TRAWL_ENOMEM)
 		trawl_error_set(err, status, "%s", trawl_status_name(status));
 	return status;
 }
@@ -410,6 +460,8 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 		tw_scope_begin(&report->asking, tw_reuse_allocator(report->scratch));
 	}
 	status = find_only(report, err);
+	if (!status)
+		status = find_grouping(report, err);
 	if (!status)
 		status = report->scratch ? fill_report(report, trace, err) : tw_no_memory(err);
 	if (status)

@@ -424,14 +424,24 @@ const char *tw_collective_of_operation(const char *name, size_t len)
 	return tw_collective(name + first, end - first);
 }
 
-bool tw_is_inner_frame(const char *name, size_t len)
+static bool matches_any(const char *const *patterns, size_t count, const char *name, size_t len)
 {
 	size_t i;
 
-	for (i = 0; i < tw_frame_pattern_count; i++)
-		if (tw_name_matches(tw_frame_patterns[i], name, len))
+	for (i = 0; i < count; i++)
+		if (tw_name_matches(patterns[i], name, len))
 			return true;
 	return false;
+}
+
+bool tw_is_inner_frame(const char *name, size_t len)
+{
+	return matches_any(tw_frame_patterns, tw_frame_pattern_count, name, len);
+}
+
+bool tw_is_passing_frame(const char *name, size_t len)
+{
+	return matches_any(tw_passing_frame_patterns, tw_passing_frame_pattern_count, name, len);
 }
 
 unsigned tw_host_kinds_of(const char *name, size_t len)

@@ -268,6 +268,10 @@ extern const size_t tw_host_name_kind_count;
 extern const char *const tw_frame_patterns[];
 extern const size_t tw_frame_pattern_count;
 bool tw_is_inner_frame(const char *name, size_t len);
+/* Those that hand arguments of an operator on, for the column entry_point. */
+extern const char *const tw_passing_frame_patterns[];
+extern const size_t tw_passing_frame_pattern_count;
+bool tw_is_passing_frame(const char *name, size_t len);
 
 /* All kinds of a name, 0: none. */
 unsigned tw_host_kinds_of(const char *name, size_t len);

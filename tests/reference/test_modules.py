@@ -17,7 +17,7 @@ import unittest
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import FULL, ROOT, SHARED, Case, Report, trawl
+from support import FULL, ROOT, SHARED, Case, Report, read_csv, trawl
 
 REFS = SHARED / "refs/modules"
 NONE, UNLINKED = "(none)", "(unlinked)"
@@ -52,7 +52,7 @@ def class_of(path):
 def inner_frames():
     """The patterns of data/frames.tsv as a regular expression."""
     patterns = [line.split("\t")[0] for line in (ROOT / "data/frames.tsv").read_text().splitlines()
-                if not line.startswith("#")]
+                if not line.startswith("#") and line.split("\t")[1] != "passing"]
     return re.compile("|".join("^" + ".*".join(map(re.escape, p.split("*"))) + "$" for p in patterns), re.I)
 
 
@@ -213,6 +213,23 @@ class Modules(Case):
             for how in ("modules", "full"):
                 with self.subTest(trace=folder.name, how=how):
                     self.hold_stacks(trace, folder, how)
+
+    def test_entry_points_as_in_tracelens(self):
+        """It takes every _number out of names."""
+        compared = 0
+        for folder, trace in recorded().items():
+            path = folder / "tracelens/unified_perf_summary.csv"
+            if not path.exists():
+                continue
+            out = self.tmp / "entries" / folder.name
+            report = Report(trawl("report", "-q", "--no-xlsx", "--call-stack", "-o", out, trace), out)
+            made = {(r["name"], r["Input Dims"], r["Input type"], r["Concrete Inputs"]):
+                    re.sub(r"_\d+", "", r["entry_point"]) for r in report.table("unified_perf_summary")}
+            for r in read_csv(path):
+                key = r["name"], r["Input Dims"], r["Input type"], r["Concrete Inputs"]
+                self.assertEqual(made[key], r["entry_point"], (folder.name, key))
+                compared += 1
+        self.assertGreater(compared, 20)
 
     def test_modules_of_made_traces(self):
         folders = sorted(REFS.glob("m*-*"))

@@ -122,7 +122,26 @@ static const char modelled_text[] =
 	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
 	"\"tid\":1,\"ts\":500,\"dur\":1,\"args\":{\"correlation\":5}},"
 	"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"alone\",\"pid\":0,\"tid\":7,\"ts\":510,"
-	"\"dur\":5,\"args\":{\"correlation\":5,\"stream\":7}}]";
+	"\"dur\":5,\"args\":{\"correlation\":5,\"stream\":7}}"
+	",{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"train.py(1): step\",\"pid\":1,"
+	"\"tid\":1,\"ts\":1,\"dur\":700},"
+	"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"nn.Module: Net_0\",\"pid\":1,"
+	"\"tid\":1,\"ts\":1.5,\"dur\":300},"
+	"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"nn.Module: Linear_0\",\"pid\":1,"
+	"\"tid\":1,\"ts\":99,\"dur\":100},"
+	"{\"ph\":\"X\",\"cat\":\"python_function\","
+	"\"name\":\"torch/utils/checkpoint.py(1): recompute_fn\",\"pid\":1,"
+	"\"tid\":2,\"ts\":406,\"dur\":30},"
+	"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"nn.Module: Linear_0\",\"pid\":1,"
+	"\"tid\":2,\"ts\":407,\"dur\":20},"
+	"{\"ph\":\"s\",\"id\":9,\"pid\":1,\"tid\":1,\"ts\":130,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"},"
+	"{\"ph\":\"f\",\"id\":9,\"pid\":1,\"tid\":2,\"ts\":305,\"cat\":\"fwdbwd\","
+	"\"name\":\"fwdbwd\",\"bp\":\"e\"}]";
+
+static void take_text(void *out, const char *text, size_t len)
+{
+	tw_str_add(out, text, len);
+}
 
 /* Reads, reports, renders; the first status that is not 0. */
 static int use_all(const struct trawl_allocator *allocator, const char *text, int64_t step)
@@ -150,6 +169,8 @@ static int use_all(const struct trawl_allocator *allocator, const char *text, in
 	options.clip_overruns = step >= 0;
 	options.platform = "MI300X";
 	options.gemm_instances = true;
+	options.call_stack = true;
+	options.group_by = "pass";
 	if (!status)
 		status = trawl_report_new(&report, trace, &options, NULL);
 	tw_str_init(&out, allocator);
@@ -160,6 +181,11 @@ static int use_all(const struct trawl_allocator *allocator, const char *text, in
 		tw_render_json(&table, 1, "report", &out);
 		if (out.failed)
 			status = TRAWL_ENOMEM;
+	}
+	for (i = TRAWL_STACKS_BY_MODULE; !status && i <= TRAWL_STACKS_FULL; i++) {
+		status = trawl_report_stacks(report, (enum trawl_stacks)i, take_text, &out, NULL);
+		if (status == TRAWL_ENODATA || (!status && out.failed))
+			status = out.failed ? TRAWL_ENOMEM : 0;
 	}
 	tw_str_release(&out);
 	trawl_report_free(report);

@@ -483,7 +483,10 @@ static void check_frame(char *const *fields)
 {
 	char name[100];
 
-	assert_true(tw_is_inner_frame(name, plain(fields[0], name)));
+	size_t len = plain(fields[0], name);
+
+	assert_true(strcmp(fields[1], "passing") ? tw_is_inner_frame(name, len) :
+						   tw_is_passing_frame(name, len));
 }
 
 static void check_copy_name(char *const *fields)
@@ -499,7 +502,8 @@ static void every_host_and_copy_name_is_found(void **state)
 {
 	assert_int_equal(each_row("data/host_names.tsv", 3, check_host_name),
 			 tw_host_name_kind_count);
-	assert_int_equal(each_row("data/frames.tsv", 3, check_frame), tw_frame_pattern_count);
+	assert_int_equal(each_row("data/frames.tsv", 3, check_frame),
+			 tw_frame_pattern_count + tw_passing_frame_pattern_count);
 	assert_false(tw_is_inner_frame("torchvision/ops/misc.py(7): forward", 35));
 	assert_false(tw_is_inner_frame("app/torch/run.py(7): main", 25));
 	assert_int_equal(tw_host_kinds_of("torch/_ops.py(7): f", 19),

@@ -1,6 +1,7 @@
 /* Time of kernels by name, stream and the operation they belong to: all kernels, communication
  * and those without a recorded launch included. */
 #include "analysis/sums.h"
+#include "analysis/who/grouping.h"
 
 enum {
 	CATEGORY,
@@ -49,7 +50,7 @@ static const struct trawl_column columns[] = {
 
 struct key {
 	const char *category; /* NULL: none; one of the library's texts, compared as pointers */
-	uint32_t parent, name, queue, kind, graph, unused;
+	uint32_t parent, name, queue, kind, graph, group;
 };
 
 static void add_kernel(struct tw_sums *sums, uint64_t g)
@@ -64,6 +65,7 @@ static void add_kernel(struct tw_sums *sums, uint64_t g)
 		.queue = gpu->queue[g],
 		.kind = tw_gpu_category(sums->in->derived, g),
 		.graph = tw_is_replayed(sums->in->derived, g),
+		.group = tw_group_of_gpu(sums->in, g),
 	};
 
 	tw_sums_add(sums, &key, gpu->end_ns[g] - gpu->start_ns[g], 0);
@@ -92,6 +94,7 @@ static void set_kernels(const struct tw_sums *sums, struct trawl_table *table, s
 	tw_set_code(table, row, DEVICE, in->trace, queue->device);
 	tw_table_set_str(table, row, KIND, tw_kernel_category_names[key->kind]);
 	tw_set_via(in, table, row, VIA, key->graph);
+	tw_set_group(in, table, row, key->group);
 }
 
 /* Streams come in order: groups of equal texts keep theirs. */
@@ -119,6 +122,6 @@ static int run_kernel_summary(const struct tw_analysis_input *in, struct trawl_t
 
 const struct tw_analysis tw_analysis_kernel_summary = {
 	TW_TABLE("kernel_summary", "kernel time by kernel, stream and operator", columns),
-	.needs = TW_NEEDS_GPU,
+	.needs = TW_NEEDS_GPU | TW_GROUPS,
 	.run = run_kernel_summary,
 };

@@ -1,7 +1,10 @@
 #include "analysis/ops/op_key.h"
 
+#include "analysis/who/grouping.h"
+#include "analysis/who/op_stacks.h"
+
 struct key {
-	uint32_t name, kernel, process, label, thread;
+	uint32_t name, kernel, process, label, thread, group, again;
 	struct tw_signature signature;
 	uint32_t category; /* in the texts of the signatures */
 	uint32_t graph;	   /* a node of GPU graphs */
@@ -10,7 +13,7 @@ struct key {
 /* What makes a key, in numbers at hand: asked for every call, where a key is made once. */
 struct seen {
 	const char *category; /* compared as pointers */
-	uint32_t name, kernel, track, signature;
+	uint32_t name, kernel, track, signature, group, again;
 	uint32_t graph, unused;
 };
 
@@ -18,7 +21,7 @@ int tw_op_keys_init(struct tw_op_keys *keys, const struct tw_analysis_input *in)
 {
 	*keys = (struct tw_op_keys){ .in = in };
 	tw_str_init(&keys->name, in->allocator);
-	tw_groups_init(&keys->groups, sizeof(struct key), in->allocator);
+	tw_groups_init_values(&keys->groups, sizeof(struct key), sizeof(uint32_t), in->allocator);
 	tw_groups_init_values(&keys->seen, sizeof(struct seen), sizeof(uint32_t), in->allocator);
 	return tw_signatures_init(&keys->signatures, in->trace, in->allocator);
 }
@@ -39,6 +42,8 @@ static uint32_t group_of(struct tw_op_keys *keys, const struct seen *seen)
 		.process = names->process,
 		.label = names->labels,
 		.thread = names->thread,
+		.group = seen->group,
+		.again = seen->again,
 		.signature = tw_signature_repr(&keys->signatures,
 					       tw_groups_key(&m->signatures, seen->signature)),
 		.category = tw_pool_intern_cstr(&keys->signatures.texts, seen->category),
@@ -48,23 +53,37 @@ static uint32_t group_of(struct tw_op_keys *keys, const struct seen *seen)
 	return tw_groups_add(&keys->groups, &key);
 }
 
+/* An example of a group: 1 + its first node. */
+static void note_node(struct tw_op_keys *keys, uint32_t group, uint32_t node)
+{
+	uint32_t *first = group == TW_NO_GROUP ? NULL : tw_groups_value(&keys->groups, group);
+
+	if (first && !*first)
+		*first = node + 1;
+}
+
 uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel, const char *category)
 {
 	const struct trawl_trace *trace = keys->in->trace;
-	uint64_t event = keys->in->derived->host.event[node];
+	uint64_t event = keys->in->derived->host.event[node], count;
+	const uint32_t *gpu = tw_gpu_under(keys->in->modelled, node, &count);
 	struct seen seen = { category,
 			     trace->events.name[event],
 			     kernel,
 			     trace->events.track[event],
 			     tw_signature_at(keys->in->modelled, node),
+			     count ? tw_group_of_gpu(keys->in, gpu[0]) : 0,
+			     tw_is_recomputed(keys->in, node),
 			     tw_is_via_graph(keys->in, event),
 			     0 };
 	uint32_t *group = tw_groups_at(&keys->seen, &seen);
 
 	if (!group)
 		return TW_NO_GROUP;
-	if (!*group)
+	if (!*group) {
 		*group = group_of(keys, &seen) + 1;
+		note_node(keys, *group - 1, (uint32_t)node);
+	}
 	return *group - 1;
 }
 
@@ -99,7 +118,8 @@ void tw_set_track(struct trawl_table *table, size_t row, size_t column,
 	set_or_unknown(derived->trace, table, row, column + 2, names->thread);
 }
 
-void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group)
+void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group,
+		   size_t via)
 {
 	const struct key *key = tw_groups_key(&keys->groups, group);
 	const struct tw_pool *texts = &keys->signatures.texts;
@@ -117,5 +137,8 @@ void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t ro
 	set_or_unknown(trace, table, row, TW_OP_LABEL, key->label);
 	set_or_unknown(trace, table, row, TW_OP_THREAD, key->thread);
 	tw_set_signature(table, row, TW_OP_DIMS, texts, &key->signature);
-	tw_set_via(keys->in, table, row, trawl_table_columns(table) - 1, key->graph);
+	tw_set_via(keys->in, table, row, via, key->graph);
+	tw_set_op_stack(keys->in, table, row,
+			*(const uint32_t *)tw_groups_value(&keys->groups, group) - 1);
+	tw_set_group(keys->in, table, row, key->group);
 }

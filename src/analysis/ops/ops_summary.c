@@ -1,6 +1,7 @@
 /* GPU time of operations by name. */
 #include "analysis/signature.h"
 #include "analysis/sums.h"
+#include "analysis/who/grouping.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static const struct trawl_column columns[] = {
 };
 
 struct key {
-	uint32_t name, graph;
+	uint32_t name, graph, group;
 };
 
 struct sum {
@@ -94,13 +95,15 @@ static void set_operation(const struct tw_sums *sums, struct trawl_table *table,
 	tw_set_percent(table, row, PERCENTAGE, (double)sum->direct.ns, (double)sums->total_ns);
 	tw_set_percent(table, row, CUMULATIVE, (double)sums->running_ns, (double)sums->total_ns);
 	tw_set_via(sums->in, table, row, VIA, key->graph);
+	tw_set_group(sums->in, table, row, key->group);
 }
 
 static void order_operation(const struct tw_sums *sums, const void *key, struct tw_order *order)
 {
 	(void)sums;
 	order->texts[0] = ((const struct key *)key)->name;
-	order->tie = ((const struct key *)key)->graph;
+	order->tie = (uint64_t)((const struct key *)key)->group << 1 |
+		     ((const struct key *)key)->graph;
 }
 
 static int run_ops_summary(const struct tw_analysis_input *in, struct trawl_table *table)
@@ -115,8 +118,10 @@ static int run_ops_summary(const struct tw_analysis_input *in, struct trawl_tabl
 	sums.context = &text;
 	for (i = 0; i < in->launchers->count; i++) {
 		const struct tw_launcher *launcher = &in->launchers->items[i];
-		const struct key key = { names[event[launcher->node]],
-					 tw_is_via_graph(in, event[launcher->node]) };
+		const struct key key = {
+			names[event[launcher->node]], tw_is_via_graph(in, event[launcher->node]),
+			tw_group_of_gpu(in, in->launchers->gpu.list[in->launchers->gpu.first[i]])
+		};
 		struct sum *sum = tw_sums_add(&sums, &key, launcher->direct_ns, 0);
 
 		if (!sum)
@@ -131,6 +136,6 @@ static int run_ops_summary(const struct tw_analysis_input *in, struct trawl_tabl
 
 const struct tw_analysis tw_analysis_ops_summary = {
 	TW_TABLE("ops_summary", "GPU time by operator, without communication", columns),
-	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST,
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_GROUPS,
 	.run = run_ops_summary,
 };

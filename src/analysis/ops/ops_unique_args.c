@@ -115,7 +115,7 @@ static int add_operation_row(void *context, struct trawl_table *table, uint32_t 
 			subtree = measure_times(w, group, true);
 	size_t row = tw_table_add_row(table);
 
-	tw_op_key_set(&w->keys, table, row, group);
+	tw_op_key_set(&w->keys, table, row, group, VIA);
 	tw_table_set_integer(table, row, COUNT, (int64_t)n);
 	set_stats(table, row, 0, &direct);
 	set_stats(table, row, 1, &subtree);
@@ -177,6 +177,6 @@ static int run_ops_unique_args(const struct tw_analysis_input *in, struct trawl_
 const struct tw_analysis tw_analysis_ops_unique_args = {
 	TW_TABLE("ops_unique_args", "GPU time by operator and arguments, without communication",
 		 columns),
-	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS | TW_GROUPS | TW_STACKS,
 	.run = run_ops_unique_args,
 };

@@ -10,6 +10,7 @@
 #include "analysis/ops/op_work.h"
 #include "base/alloc.h"
 #include "data/limits.h"
+#include "analysis/who/grouping.h"
 #include "model/roofline.h"
 
 #include <math.h>
@@ -170,6 +171,7 @@ struct walk {
 	struct tw_str text;
 	/* While rows are made: */
 	int64_t *exposed_ns; /* by group, NULL: not asked for */
+	size_t via;	     /* the column */
 	tw_wide running_ns;
 	struct totals totals;
 };
@@ -358,7 +360,7 @@ static void set_perf_row(void *context, struct trawl_table *table, size_t row, u
 
 	w->running_ns += g->kernel_ns.sum;
 	add_to_totals(w, number, g);
-	tw_op_key_set(&w->keys, table, row, number);
+	tw_op_key_set(&w->keys, table, row, number, w->via);
 	if (!tw_is_via_graph(w->in, g->first->event))
 		tw_table_set_integer(table, row, EVENT, (int64_t)g->first->event);
 	tw_table_set_integer(table, row, COUNT, (int64_t)g->count);
@@ -517,7 +519,8 @@ static int make_unified_perf_summary(const struct tw_analysis_input *in,
 
 	memcpy(all, columns, sizeof(all));
 	all[count] = columns[VIA];
-	*table = tw_table_new_columns(&self->table, all, count + tw_has_via(in), in->tables);
+	w.via = count;
+	*table = tw_grouped_table(in, &self->table, all, count + tw_has_via(in));
 	if (!*table || collect_rows(&w) || (exposed && find_exposed(&w)))
 		return TRAWL_ENOMEM;
 	status = tw_op_rows_add(&w.rows, *table, set_perf_row, &w);
@@ -531,6 +534,6 @@ const struct tw_analysis tw_analysis_unified_perf_summary = {
 		 "FLOPs, bytes, kernel time and efficiency by operator and arguments; each GPU "
 		 "event counted once, without communication",
 		 columns),
-	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS | TW_GROUPS | TW_STACKS,
 	.make = make_unified_perf_summary,
 };

@@ -11,6 +11,7 @@
 struct naming {
 	const struct tw_derived *d;
 	struct tw_call_stacks *stacks;
+	bool calls;
 };
 
 struct depth {
@@ -44,17 +45,18 @@ static int enter_node(void *context, struct tw_around *around, uint32_t node)
 {
 	struct naming *n = context;
 
-	if (add_name(n, around, n->d->host.event[node]))
+	if ((n->calls || tw_node_class(n->d, node) == TRAWL_CLASS_CPU_OP) &&
+	    add_name(n, around, n->d->host.event[node]))
 		return -1;
 	n->stacks->of_node[node] = around->path;
 	return 0;
 }
 
-int tw_call_stacks_build(struct tw_call_stacks *stacks, const struct tw_derived *d,
+int tw_call_stacks_build(struct tw_call_stacks *stacks, const struct tw_derived *d, bool calls,
 			 const struct trawl_allocator *a)
 {
 	const uint32_t outside[2] = { 0, 0 };
-	struct naming naming = { d, stacks };
+	struct naming naming = { d, stacks, calls };
 	const struct tw_sweep sweep = { d, a, &naming, enter_frame, enter_node };
 
 	tw_groups_init_values(&stacks->stacks, sizeof(outside), sizeof(struct depth), a);
@@ -198,7 +200,7 @@ int tw_stacks_full(const struct tw_derived *d, const struct trawl_allocator *a, 
 	unsigned count, k;
 	uint64_t g;
 
-	if (tw_call_stacks_build(&stacks, d, a))
+	if (tw_call_stacks_build(&stacks, d, true, a))
 		return -1;
 	tw_groups_init_values(&lines, sizeof(struct full_key), sizeof(tw_wide), a);
 	for (g = 0; g < d->gpu.count; g++) {

@@ -7,15 +7,15 @@
 
 #include "analysis/who/attributions.h"
 
-/* Which names are stacks from the outermost frame to the call of each host node. */
+/* Names from the outermost frame to each host node. */
 struct tw_call_stacks {
 	struct tw_groups stacks; /* (stack around, text id of the name) */
 	uint32_t *of_node;	 /* by host node; 0: none */
 };
 
-/* What they are made of is left to the allocator's scope. */
+/* What they are made of is left to the allocator's scope.  Runtime calls are frames too where `calls` is set. */
 int tw_call_stacks_build(struct tw_call_stacks *stacks, const struct tw_derived *derived,
-			 const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+			 bool calls, const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* Names of a stack, outermost first, the text ids of at most TW_LIMIT_STACK_DEPTH; their number. */
 unsigned tw_call_stack(const struct tw_call_stacks *stacks, uint32_t stack, uint32_t *names);

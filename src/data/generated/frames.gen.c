@@ -48,3 +48,32 @@ const char *const tw_frame_patterns[] = {
 };
 
 const size_t tw_frame_pattern_count = 43;
+
+const char *const tw_passing_frame_patterns[] = {
+	"<built-in*",
+	"pybind11_builtins*",
+	"nn.module:*",
+	"*torch/_ops.py*",
+	"*torch/nn/modules/module.py*",
+	"*torch/utils/_contextlib.py*",
+	"*torch/utils/_device.py*",
+	"*torch/_tensor.py*",
+	"*torch/functional.py*",
+	"*torch/overrides.py*",
+	"*torch/_inductor/*",
+	"*torch/_functorch/*",
+	"*torch/distributed/c10d_logger.py*",
+	"*triton/backends/*",
+	"*): __torch_function__",
+	"*): _call_impl",
+	"*): _wrapped_call_impl",
+	"*): decorate_context",
+	"*): dispatch_wrapper",
+	"*): handle_torch_function",
+	"*): wrapper",
+	"*): custom_wrapper",
+	"*): wrapper_custom",
+	"*): outer_wrapper",
+};
+
+const size_t tw_passing_frame_pattern_count = 24;
