@@ -183,7 +183,8 @@ def host_names():
              "gradient_buckets", "framework_range", "autograd_thread", "launch",
              "no_launch", "communication", "ordinary", "peer_copy", "waits_for_device", "waits_for_stream",
              "blocking_copy", "allocation", "module_load", "implicit_wait", "event_record", "event_wait",
-             "worker_loading", "checkpointing", "recomputation", "compilation", "optimizer_step", "step")
+             "worker_loading", "checkpointing", "recomputation", "compilation", "optimizer_step", "step",
+             "capture_begin", "capture_end")
     table = rows("host_names", 3)
     no_duplicates("host_names", [tuple(r[:2]) for r in table])
     for pattern, kind, _ in table:

@@ -37,7 +37,25 @@ struct trawl_report_options {
 	bool by_time;		  /* of these the time, not the GPU work that was launched within */
 	int64_t start_ns, end_ns; /* TRAWL_TIME_NONE: none */
 	const char *device;	  /* NULL: all */
+
+	/* Captures that agree with a graph in the number and kind of nodes alone count in all tables. */
+	bool accept_count;
 };
+
+/* What another trace says of the graphs that a trace launches. */
+enum trawl_graph_source {
+	TRAWL_GRAPH_CAPTURE, /* it holds captures of them */
+	TRAWL_GRAPH_MAP,     /* it is of an eager run of the same model */
+};
+
+/*
+ * Adds the captures of `from` to `trace`, or its launches, before reports are made of that: nodes of
+ * graphs then count with the operators that launched them there.  `name` is what tables call it;
+ * `from` may go afterwards.  TRAWL_ENODATA when it has none.
+ */
+TRAWL_API int trawl_trace_add_source(struct trawl_trace *trace, const struct trawl_trace *from,
+				     const char *name, enum trawl_graph_source kind,
+				     struct trawl_error *err) TRAWL_MUST_CHECK;
 
 struct trawl_report;
 

@@ -35,6 +35,32 @@ struct tw_analysis_input {
 	const struct trawl_allocator *tables;	 /* what tables are made of, which stay */
 };
 
+/* Whether nodes of GPU graphs count with operators: tables then have a last column that says which do. */
+static inline bool tw_has_via(const struct tw_analysis_input *in)
+{
+	return in->derived->host.all > in->derived->host.count;
+}
+
+/* Whether an event of the host is that of a capture. */
+static inline bool tw_is_via_graph(const struct tw_analysis_input *in, uint64_t event)
+{
+	return event >= in->trace->events.count;
+}
+
+#define TW_VIA_COLUMN                                                                         \
+	TW_TEXT(TW_COL_VIA, 8,                                                                \
+		"graph: nodes of GPU graphs, by --capture or --map; direct: launched one by " \
+		"one; only where graphs count so",                                            \
+		.over_ranks = TRAWL_KEY)
+void tw_set_via(const struct tw_analysis_input *in, struct trawl_table *table, size_t row,
+		size_t column, bool graph);
+
+/*
+ * Says what share of the GPU time is in GPU graphs of which nothing is known, and what would help;
+ * false: it is none worth telling.
+ */
+bool tw_graph_notice(const struct tw_analysis_input *in, struct tw_str *out);
+
 /* What an analysis needs; without it, it makes no table. */
 enum tw_needs {
 	TW_NEEDS_NOTHING = 0,

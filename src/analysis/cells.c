@@ -73,6 +73,13 @@ void tw_set_us(struct trawl_table *table, size_t row, size_t column, double ns)
 		tw_table_set_real(table, row, column, ns / 1000);
 }
 
+void tw_set_via(const struct tw_analysis_input *in, struct trawl_table *table, size_t row,
+		size_t column, bool graph)
+{
+	if (tw_has_via(in))
+		tw_table_set_str(table, row, column, graph ? "graph" : "direct");
+}
+
 const struct tw_analysis *const tw_analyses[] = {
 #define TW_ANALYSIS(id) &tw_analysis_##id,
 #include "analysis/analyses.def"

@@ -82,6 +82,18 @@ static bool uses_who(const struct job *job, const struct tw_analysis *analysis)
 	       (analysis->needs & TW_STACKS && job->report->input.stacks);
 }
 
+/* Without the last column where that is of graphs, and none count with operators. */
+static struct trawl_table *new_table(const struct tw_analysis_input *in,
+				     const struct tw_table_spec *spec)
+{
+	size_t count = spec->column_count;
+
+	count -= !tw_has_via(in) && !strcmp(spec->columns[count - 1].header, TW_COL_VIA);
+	return in->grouping || in->stacks || count < spec->column_count ?
+		       tw_grouped_table(in, spec, spec->columns, count) :
+		       tw_table_new(spec, in->tables);
+}
+
 static void make_table(struct job *job, size_t i)
 {
 	const struct tw_analysis *analysis = tw_analyses[i];
@@ -102,10 +114,7 @@ static void make_table(struct job *job, size_t i)
 	if (analysis->make) {
 		job->status[i] = analysis->make(&input, analysis, &table);
 	} else {
-		table = input.grouping || input.stacks ?
-				tw_grouped_table(&input, &analysis->table, analysis->table.columns,
-						 analysis->table.column_count) :
-				tw_table_new(&analysis->table, input.tables);
+		table = new_table(&input, &analysis->table);
 		job->status[i] = table ? analysis->run(&input, table) : TRAWL_ENOMEM;
 	}
 	tw_scope_end(&scope);
@@ -268,7 +277,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace,
 		.has = TW_NEEDS_MODELS | (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) |
 		       (d->host.count ? TW_NEEDS_HOST : 0) |
 		       (trace->by_process ? TW_NEEDS_EXPORT : 0) |
-		       (tw_has_frames(trace) ? TW_NEEDS_WHO : 0) |
+		       (tw_has_frames(trace) || trace->captures.modules.count ? TW_NEEDS_WHO : 0) |
 		       (report->options.gemm_instances || report->options.kernel_instances ?
 				TW_NEEDS_ASKING :
 				0),
@@ -411,6 +420,7 @@ static int fill_report(struct trawl_report *report, const struct trawl_trace *tr
 		.threads = o->threads,
 		.autograd = !report->only,
 		.clip_overruns = o->clip_overruns,
+		.accept_count = o->accept_count,
 		.view = { o->range, o->step_first, o->step_last, o->start_ns, o->end_ns, o->device,
 			  o->by_time },
 	};

@@ -253,6 +253,8 @@ enum tw_host_kind {
 	TW_HOST_COMPILATION = 1 << 25,
 	TW_HOST_OPTIMIZER_STEP = 1 << 26,
 	TW_HOST_STEP = 1 << 27,
+	TW_HOST_CAPTURE_BEGIN = 1 << 28,
+	TW_HOST_CAPTURE_END = 1 << 29,
 };
 
 struct tw_host_name_kind {

@@ -32,11 +32,13 @@ static void run_second(void *context, size_t i)
 	struct tw_derived *d = steps->derived;
 
 	if (i == 0)
-		steps->status[i] = tw_links_build(d) || tw_communication_build(d) ||
-						   tw_steps_apply(d, &steps->options->view) ||
-						   tw_links_count(d) ?
-					   -1 :
-					   tw_unknown_count(d);
+		steps->status[i] =
+			tw_links_build(d) || tw_graphs_build(d, steps->options->accept_count) ||
+					tw_communication_build(d) ||
+					tw_steps_apply(d, &steps->options->view) ||
+					tw_links_count(d) ?
+				-1 :
+				tw_unknown_count(d);
 	else if (steps->options->autograd)
 		steps->status[i] = tw_autograd_build(&d->autograd, d);
 }
@@ -55,7 +57,7 @@ static int build_all(struct tw_derived *d, const struct tw_derive_options *optio
 	tw_quality_append(&d->quality, &d->gpu.quality, 0);
 	tw_quality_append(&d->quality, &d->host.quality, 0);
 	tw_parallel(threads, 2, run_second, &steps);
-	return steps.status[0] || steps.status[1] ? -1 : 0;
+	return steps.status[0] || steps.status[1] ? -1 : tw_graphs_add_nodes(d);
 }
 
 int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
@@ -69,7 +71,7 @@ int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 	*out = NULL;
 	if (!d)
 		return tw_no_memory(err);
-	if (trace->events.count > TW_MAX_EVENTS) {
+	if (trace->events.count + trace->events.borrowed > TW_MAX_EVENTS) {
 		tw_free(allocator, d, sizeof(*d));
 		return trawl_error_set(err, TRAWL_ELIMIT,
 				       "%llu events exceed the maximum of %llu: record fewer steps",
@@ -105,8 +107,9 @@ void tw_derived_free(struct tw_derived *d)
 	tw_steps_release(d);
 	tw_names_release(&d->names);
 	tw_autograd_release(&d->autograd);
-	tw_free(a, d->host.event, (d->host.count + 1) * sizeof(*d->host.event));
-	tw_free(a, d->host.parent, (d->host.count + 1) * sizeof(*d->host.parent));
+	tw_graphs_release(d);
+	tw_free(a, d->host.event, (d->host.all + 1) * sizeof(*d->host.event));
+	tw_free(a, d->host.parent, (d->host.all + 1) * sizeof(*d->host.parent));
 	tw_free(a, d->host.op[0], (d->host.count + 1) * sizeof(*d->host.op[0]));
 	tw_free(a, d->host.op[1], (d->host.count + 1) * sizeof(*d->host.op[0]));
 	tw_free(a, d->comm_ranges.event, d->comm_ranges.room * sizeof(*d->comm_ranges.event));
@@ -118,6 +121,8 @@ void tw_derived_free(struct tw_derived *d)
 	tw_free(a, gpu->start_ns, (gpu->allocated + 1) * sizeof(*gpu->start_ns));
 	tw_free(a, gpu->end_ns, (gpu->allocated + 1) * sizeof(*gpu->end_ns));
 	tw_free(a, gpu->launch, (gpu->allocated + 1) * sizeof(*gpu->launch));
+	tw_free(a, gpu->origin, (gpu->allocated + 1) * sizeof(*gpu->origin));
+	tw_free(a, gpu->graph_node, (gpu->allocated + 1) * sizeof(*gpu->graph_node));
 	tw_free(a, gpu->queue, (gpu->allocated + 1) * sizeof(*gpu->queue));
 	tw_free(a, gpu->bucket, (gpu->allocated + 1) * sizeof(*gpu->bucket));
 	tw_free(a, gpu->known_name, d->trace->texts.count * sizeof(*gpu->known_name));

@@ -7,6 +7,7 @@
 
 #include "data/tables.h"
 #include "derive/autograd.h"
+#include "derive/graphs/graphs.h"
 #include "derive/names.h"
 #include "derive/steps.h"
 
@@ -23,6 +24,7 @@
  */
 struct tw_host {
 	uint64_t count;
+	uint64_t all; /* nodes with those of graph replays, which stand behind: derive/graphs/graphs.h */
 	uint32_t *event;
 	uint32_t *parent; /* node, TW_NONE: top level */
 	uint64_t depth;	  /* of the deepest node */
@@ -40,6 +42,8 @@ enum tw_host_name {
 	/* As TW_HOST_COMMUNICATION and so on. */
 	TW_NAMES_COMMUNICATION = 4,
 	TW_NAMES_PEER_COPY = 8,
+	TW_NAMES_GRAPH = 16,   /* calls of this name launch a GPU graph */
+	TW_NAMES_CAPTURE = 32, /* calls of this name begin the capture of one */
 };
 
 enum tw_bucket { TW_COMPUTE, TW_COMMUNICATION, TW_COPY, TW_BUCKETS };
@@ -64,6 +68,8 @@ struct tw_gpu {
 	/* On the clock of the view, cut by it and by --clip-overruns. */
 	int64_t *start_ns, *end_ns;
 	uint32_t *launch;	 /* host node of the launch call, TW_NONE: not recorded */
+	uint32_t *origin;	 /* the same, in a graph the captured call; NULL: as launch */
+	uint32_t *graph_node;	 /* of the graphs' nodes, TW_NONE: in no graph; NULL: none is */
 	uint32_t *queue;	 /* index into queues */
 	uint8_t *bucket;	 /* enum tw_bucket */
 	uint16_t *known_name;	 /* by text id: 1 + row of tw_kernel_names, 0: none */
@@ -86,7 +92,8 @@ struct tw_comm_ranges {
 struct tw_derive_options {
 	bool clip_overruns; /* end a kernel that runs over whole later ones at the next start */
 	bool autograd;	    /* pair forward with backward operations */
-	unsigned threads;   /* 0: one */
+	bool accept_count; /* captures whose calls agree in number and kind alone count everywhere */
+	unsigned threads;  /* 0: one */
 	struct tw_view_options view;
 	const struct trawl_allocator *allocator; /* NULL: the trace's */
 };
@@ -101,6 +108,7 @@ struct tw_derived {
 	struct tw_gpu gpu;
 	struct tw_comm_ranges comm_ranges;
 	struct tw_names names;
+	struct tw_graphs graphs;
 	struct tw_autograd autograd; /* where it was asked for */
 	struct tw_quality quality;   /* found here, beside the trace's own */
 };
@@ -181,6 +189,18 @@ static inline const struct tw_view *tw_host_view(const struct tw_derived *d)
 	return d->steps.by_launch ? &d->host_view : &d->view;
 }
 
+/* By GPU event the host node that it is charged to: of a node of a graph its captured call, if known. */
+static inline const uint32_t *tw_gpu_origins(const struct tw_derived *d)
+{
+	return d->gpu.origin ? d->gpu.origin : d->gpu.launch;
+}
+
+/* Whether a GPU event is charged to what a capture, or an eager run, says of its graph. */
+static inline bool tw_is_replayed(const struct tw_derived *d, uint64_t g)
+{
+	return d->gpu.origin && d->gpu.origin[g] != d->gpu.launch[g];
+}
+
 /* Class of a host node. */
 static inline enum trawl_class tw_node_class(const struct tw_derived *d, uint64_t node)
 {
@@ -199,6 +219,12 @@ static inline bool tw_is_launch_call(const struct tw_derived *d, uint64_t node)
  * hands on to the driver, and both are one launch.
  */
 bool tw_is_inner_call(const struct tw_derived *d, uint64_t node);
+
+/* When a host node began: of a node of a replay its graph launch. */
+static inline int64_t tw_launch_ns(const struct tw_derived *d, uint32_t node)
+{
+	return d->trace->events.start_ns[d->host.event[tw_graph_call(d, node)]];
+}
 
 /*
  * The operation that a launch call belongs to: the nearest above it, TW_NONE when there is none.

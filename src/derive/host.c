@@ -136,7 +136,7 @@ static int take_nodes(struct tw_derived *d, const struct tw_by_thread *nodes)
 	uint32_t *event = nodes->event;
 
 	d->host.event = event;
-	d->host.count = nodes->room;
+	d->host.count = d->host.all = nodes->room;
 	if (nodes->count == nodes->room)
 		return 0;
 	event = tw_realloc(d->allocator, event, (nodes->room + 1) * size,
@@ -144,7 +144,7 @@ static int take_nodes(struct tw_derived *d, const struct tw_by_thread *nodes)
 	if (!event)
 		return -1;
 	d->host.event = event;
-	d->host.count = nodes->count;
+	d->host.count = d->host.all = nodes->count;
 	return 0;
 }
 
@@ -260,7 +260,7 @@ uint64_t tw_launching_op(const struct tw_derived *d, uint64_t launch, bool pass_
 {
 	uint64_t node = launch;
 
-	if (d->host.op[pass_execute])
+	if (d->host.op[pass_execute] && launch < d->host.count)
 		return d->host.op[pass_execute][launch];
 	while (node != TW_NONE && !is_launching_op(d, node, pass_execute))
 		node = d->host.parent[node];

@@ -454,6 +454,10 @@ static void find_host_names(struct tw_derived *d)
 			d->host.name[name] |= TW_NAMES_COMMUNICATION;
 		if (kinds & TW_HOST_PEER_COPY)
 			d->host.name[name] |= TW_NAMES_PEER_COPY;
+		if (kinds & TW_HOST_GRAPH_LAUNCH)
+			d->host.name[name] |= TW_NAMES_GRAPH;
+		if (kinds & TW_HOST_CAPTURE_BEGIN)
+			d->host.name[name] |= TW_NAMES_CAPTURE;
 	}
 }
 

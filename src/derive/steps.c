@@ -324,6 +324,10 @@ static void keep_event(struct tw_gpu *gpu, uint64_t to, uint64_t from, int64_t s
 	gpu->end_ns[to] = end_ns;
 	gpu->queue[to] = gpu->queue[from];
 	gpu->launch[to] = gpu->launch[from];
+	if (gpu->origin)
+		gpu->origin[to] = gpu->origin[from];
+	if (gpu->graph_node)
+		gpu->graph_node[to] = gpu->graph_node[from];
 	gpu->bucket[to] = gpu->bucket[from];
 }
 

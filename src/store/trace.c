@@ -112,6 +112,10 @@ void trawl_trace_free(struct trawl_trace *trace)
 		tw_free(a, trace->part_of_track,
 			trace->track_capacity * sizeof(*trace->part_of_track));
 	tw_args_release(&trace->args);
+	TW_LIST_FREE(&trace->captures.list, a);
+	TW_LIST_FREE(&trace->captures.calls, a);
+	TW_LIST_FREE(&trace->captures.nodes, a);
+	TW_LIST_FREE(&trace->captures.modules, a);
 	tw_pool_release(&trace->texts);
 	tw_free(a, trace->tracks, trace->track_capacity * sizeof(*trace->tracks));
 	tw_free(a, trace->track_slots, trace->track_slot_count * sizeof(*trace->track_slots));

@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "store/args.h"
+#include "store/captures.h"
 #include "store/keys.h"
 #include "store/origins.h"
 #include "store/pool.h"
@@ -27,6 +28,7 @@ typedef uint32_t tw_code;
 
 struct tw_events {
 	uint64_t count;
+	uint64_t borrowed; /* behind them: store/captures.h */
 	uint64_t capacity;
 	int64_t *start_ns;    /* TRAWL_TIME_NONE: missing */
 	int64_t *dur_ns;      /* TRAWL_TIME_NONE: missing; never negative in a finished trace */
@@ -72,6 +74,7 @@ struct trawl_trace {
 	struct tw_events events;
 	struct tw_args args;
 	struct tw_pool texts;
+	struct tw_captures captures; /* what graph launches may be replays of */
 
 	struct tw_track *tracks;
 	uint32_t track_count, track_capacity;

@@ -168,6 +168,7 @@
 #define TW_COL_TOTAL_WAIT_US "total wait (us)"
 #define TW_COL_TOTAL_WALL_TIME_MS "Total wall_time (ms)"
 #define TW_COL_UID_FIRST "UID_first"
+#define TW_COL_VIA "via"
 #define TW_COL_WAITING_PERCENT "Waiting (%)"
 #define TW_COL_WAITING_RANK "waiting rank"
 #define TW_COL_WAITS_FOR_RANK "waits for rank"

@@ -30,8 +30,9 @@ struct runs {
 
 static bool has_operation(const struct tw_derived *d, uint64_t g)
 {
-	return d->gpu.launch[g] != TW_NONE &&
-	       tw_launching_op(d, d->gpu.launch[g], false) != TW_NONE;
+	uint32_t origin = tw_gpu_origins(d)[g];
+
+	return origin != TW_NONE && tw_launching_op(d, origin, false) != TW_NONE;
 }
 
 static void add_run(struct tw_groups *groups, const struct tw_derived *d, uint64_t g)

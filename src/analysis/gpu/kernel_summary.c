@@ -16,7 +16,8 @@ enum {
 	OF_KERNELS,
 	OF_TOTAL,
 	DEVICE,
-	KIND
+	KIND,
+	VIA
 };
 
 static const struct trawl_column columns[] = {
@@ -44,11 +45,12 @@ static const struct trawl_column columns[] = {
 	[KIND] = TW_TEXT(TW_COL_CATEGORY_OF_KERNEL, 14,
 			 "kernel category, from the kernel name; communication as in gpu_timeline",
 			 .over_ranks = TRAWL_SAME),
+	[VIA] = TW_VIA_COLUMN,
 };
 
 struct key {
 	const char *category; /* NULL: none; one of the library's texts, compared as pointers */
-	uint32_t parent, name, queue, kind, group, unused;
+	uint32_t parent, name, queue, kind, graph, group;
 };
 
 static void add_kernel(struct tw_sums *sums, uint64_t g)
@@ -62,6 +64,7 @@ static void add_kernel(struct tw_sums *sums, uint64_t g)
 		.name = events->name[gpu->event[g]],
 		.queue = gpu->queue[g],
 		.kind = tw_gpu_category(sums->in->derived, g),
+		.graph = tw_is_replayed(sums->in->derived, g),
 		.group = tw_group_of_gpu(sums->in, g),
 	};
 
@@ -90,6 +93,7 @@ static void set_kernels(const struct tw_sums *sums, struct trawl_table *table, s
 	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)in->timeline->total_ns);
 	tw_set_code(table, row, DEVICE, in->trace, queue->device);
 	tw_table_set_str(table, row, KIND, tw_kernel_category_names[key->kind]);
+	tw_set_via(in, table, row, VIA, key->graph);
 	tw_set_group(in, table, row, key->group);
 }
 
@@ -101,7 +105,7 @@ static void order_kernels(const struct tw_sums *sums, const void *of_key, struct
 	(void)sums;
 	order->texts[0] = key->name;
 	order->texts[1] = key->parent;
-	order->tie = key->queue;
+	order->tie = (uint64_t)key->queue << 1 | key->graph;
 }
 
 static int run_kernel_summary(const struct tw_analysis_input *in, struct trawl_table *table)

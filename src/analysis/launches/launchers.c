@@ -8,7 +8,7 @@
 /* The host node that a GPU event is charged to, TW_NONE: none. */
 static uint64_t launcher_node(const struct tw_derived *d, uint64_t g)
 {
-	uint64_t launch = d->gpu.launch[g], op;
+	uint64_t launch = tw_gpu_origins(d)[g], op;
 
 	if (launch == TW_NONE || d->gpu.bucket[g] == TW_COMMUNICATION)
 		return TW_NONE;
@@ -49,7 +49,7 @@ static int find_launchers(struct drafts *drafts, uint32_t *of_gpu)
 	const struct tw_derived *d = drafts->d;
 	uint64_t g, node;
 
-	for (node = 0; node < d->host.count; node++)
+	for (node = 0; node < d->host.all; node++)
 		drafts->of_node[node] = TW_NO_GROUP;
 	for (g = 0; g < d->gpu.count; g++) {
 		struct draft *draft;
@@ -75,7 +75,7 @@ static void find_above(struct drafts *drafts)
 	const struct tw_host *host = &drafts->d->host;
 	uint64_t node;
 
-	for (node = 0; node < host->count; node++) {
+	for (node = 0; node < host->all; node++) {
 		uint64_t parent = host->parent[node];
 		uint32_t above = parent == TW_NONE ? TW_NO_GROUP : drafts->of_node[parent];
 
@@ -93,6 +93,7 @@ static void find_above(struct drafts *drafts)
 static void add_subtrees(struct drafts *drafts)
 {
 	const struct tw_derived *d = drafts->d;
+	const uint32_t *origins = tw_gpu_origins(d);
 	uint32_t launcher;
 	uint64_t g;
 
@@ -100,8 +101,7 @@ static void add_subtrees(struct drafts *drafts)
 	for (g = 0; g < d->gpu.count; g++) {
 		int64_t start_ns = d->gpu.start_ns[g], end_ns = d->gpu.end_ns[g];
 
-		launcher = d->gpu.launch[g] == TW_NONE ? TW_NO_GROUP :
-							 drafts->of_node[d->gpu.launch[g]];
+		launcher = origins[g] == TW_NONE ? TW_NO_GROUP : drafts->of_node[origins[g]];
 		while (launcher != TW_NO_GROUP) {
 			struct draft *draft = &drafts->items[launcher];
 
@@ -123,7 +123,7 @@ static uint64_t start_key(const void *context, uint32_t i)
 	const struct drafts *drafts = context;
 	const struct tw_derived *d = drafts->d;
 
-	return tw_sort_key(d->trace->events.start_ns[d->host.event[drafts->items[i].node]]);
+	return tw_sort_key(tw_launch_ns(d, drafts->items[i].node));
 }
 
 /* Operations that start together are rare, and few where they do. */
@@ -177,7 +177,7 @@ static int list_launchers(struct tw_launchers *l, struct drafts *drafts,
 	const struct tw_derived *d = drafts->d;
 
 	l->of_gpu = tw_alloc(allocator, (d->gpu.count + 1) * sizeof(*l->of_gpu));
-	drafts->of_node = tw_alloc(drafts->a, (d->host.count + 1) * sizeof(*drafts->of_node));
+	drafts->of_node = tw_alloc(drafts->a, (d->host.all + 1) * sizeof(*drafts->of_node));
 	if (!l->of_gpu || !drafts->of_node || find_launchers(drafts, l->of_gpu))
 		return -1;
 	add_subtrees(drafts);

@@ -33,14 +33,15 @@ static void find_graph_calls(struct tw_parents *p)
 static void find_first_gpu(struct tw_parents *p)
 {
 	const struct tw_derived *d = p->derived;
+	const uint32_t *origins = tw_gpu_origins(d);
 	uint64_t g, node;
 
-	for (node = 0; node < d->host.count; node++)
+	for (node = 0; node < d->host.all; node++)
 		p->first_gpu[node] = TW_NONE;
 	for (g = 0; g < d->gpu.count; g++) {
-		if (d->gpu.launch[g] == TW_NONE || d->gpu.bucket[g] == TW_COMMUNICATION)
+		if (origins[g] == TW_NONE || d->gpu.bucket[g] == TW_COMMUNICATION)
 			continue;
-		node = tw_launching_op(d, d->gpu.launch[g], false);
+		node = tw_launching_op(d, origins[g], false);
 		if (node != TW_NONE && p->first_gpu[node] == TW_NONE)
 			p->first_gpu[node] = (uint32_t)g;
 	}
@@ -50,7 +51,7 @@ int tw_parents_init(struct tw_parents *p, const struct tw_derived *d,
 		    const struct tw_launchers *launchers, const struct trawl_allocator *allocator)
 {
 	*p = (struct tw_parents){ .derived = d, .categories = &launchers->categories };
-	p->first_gpu = tw_alloc(allocator, (d->host.count + 1) * sizeof(*p->first_gpu));
+	p->first_gpu = tw_alloc(allocator, (d->host.all + 1) * sizeof(*p->first_gpu));
 	p->is_graph = tw_alloc(allocator, d->trace->texts.count);
 	if (!p->first_gpu || !p->is_graph)
 		return -1;
@@ -63,7 +64,7 @@ struct tw_parent tw_parent_of(const struct tw_parents *p, uint64_t gpu)
 {
 	const struct tw_derived *d = p->derived;
 	struct tw_parent parent = { TW_NONE, TW_NONE, false, NULL };
-	uint32_t launch = d->gpu.launch[gpu], node;
+	uint32_t launch = tw_gpu_origins(d)[gpu], node;
 
 	if (launch == TW_NONE)
 		return parent;

@@ -10,7 +10,7 @@ struct walk {
 
 static int64_t start_of(const struct tw_derived *d, uint64_t node)
 {
-	return d->trace->events.start_ns[d->host.event[node]];
+	return tw_launch_ns(d, node);
 }
 
 static uint32_t track_of(const struct tw_derived *d, uint64_t node)
@@ -82,7 +82,7 @@ static uint64_t after(const struct walk *w, uint64_t node)
 	const struct tw_derived *d = w->in->derived;
 	uint64_t next = w->in->modelled->end[node];
 
-	return next < d->host.count && d->host.parent[next] == d->host.parent[node] &&
+	return next < d->host.all && d->host.parent[next] == d->host.parent[node] &&
 			       track_of(d, next) == track_of(d, node) ?
 		       next :
 		       TW_NONE;

@@ -51,13 +51,13 @@ static int find_ends(struct tw_modelled *m)
 	const struct tw_host *host = &m->derived->host;
 	uint64_t node;
 
-	m->end = tw_alloc(m->allocator, (host->count + 1) * sizeof(*m->end));
+	m->end = tw_alloc(m->allocator, (host->all + 1) * sizeof(*m->end));
 	if (!m->end)
 		return -1;
-	for (node = 0; node < host->count; node++)
+	for (node = 0; node < host->all; node++)
 		m->end[node] = (uint32_t)node + 1;
 	/* Children come after their parents. */
-	for (node = host->count; node-- > 0;)
+	for (node = host->all; node-- > 0;)
 		if (host->parent[node] != TW_NONE && m->end[host->parent[node]] < m->end[node])
 			m->end[host->parent[node]] = m->end[node];
 	return 0;
@@ -69,8 +69,8 @@ static int find_launched(struct tw_modelled *m)
 	const struct tw_gpu *gpu = &m->derived->gpu;
 	struct tw_members members;
 
-	if (tw_members_build(&members, gpu->launch, gpu->count, (uint32_t)m->derived->host.count,
-			     m->allocator))
+	if (tw_members_build(&members, tw_gpu_origins(m->derived), gpu->count,
+			     (uint32_t)m->derived->host.all, m->allocator))
 		return -1;
 	m->first_gpu = members.first;
 	m->gpu = members.list;
@@ -338,7 +338,7 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 	uint32_t at, before = m->keys.count;
 
 	if (b->step_count && !strcmp(model->sheet, "InferenceAttention")) {
-		step = step_at(b, b->d->trace->events.start_ns[event]);
+		step = step_at(b, tw_launch_ns(b->d, node));
 		key.annotation = step ? step->text : 0;
 	}
 	if (model->general && takes_lists(b, key.name))
@@ -392,7 +392,7 @@ static bool launches_itself(const struct builder *b, uint64_t node)
 	const uint32_t *gpu = tw_gpu_under(b->m, node, &count);
 
 	for (i = 0; i < count; i++)
-		if (tw_launching_op(b->d, b->d->gpu.launch[gpu[i]], false) == node)
+		if (tw_launching_op(b->d, tw_gpu_origins(b->d)[gpu[i]], false) == node)
 			return true;
 	return false;
 }
@@ -431,7 +431,7 @@ static int find_signatures(struct builder *b)
 
 	/* Number 0 is that of no arguments. */
 	tw_groups_add(&m->signatures, &signature);
-	for (node = 0; node < b->d->host.count; node++) {
+	for (node = 0; node < b->d->host.all; node++) {
 		if (!tw_gpu_count_under(m, node) && !model_of(b, node))
 			continue;
 		signature = tw_signature_texts(b->d->trace, b->d->host.event[node]);
@@ -484,7 +484,7 @@ static bool counts(struct around *around, uint64_t node, const char *family)
 static int find_modelled_calls(struct builder *b)
 {
 	struct tw_modelled *m = b->m;
-	uint64_t count = b->d->host.count, node;
+	uint64_t count = b->d->host.all, node;
 	struct around around = { .count = 0 };
 
 	m->of_node = tw_alloc_array(m->allocator, count + 1, sizeof(*m->of_node));

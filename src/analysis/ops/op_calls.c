@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Name, parameters with their columns, and whether it is in a graph. */
+#define KEY_COUNT (2 + 2 * TW_MAX_PARAMETERS)
+
 /* What a work is to the family. */
 enum member { OF_ANOTHER, FORWARD, BACKWARD };
 
@@ -29,11 +32,11 @@ static uint32_t column_of(const struct tw_op_calls *c, const char *name)
 	return p;
 }
 
-/* Calls of one name and equal parameters are a group; a work belongs to one name. */
-static uint32_t group_of(struct tw_op_calls *c, uint32_t work)
+/* Calls of one name and equal parameters are a group, in graphs another; a work belongs to one name. */
+static uint32_t group_of(struct tw_op_calls *c, uint32_t work, bool graph)
 {
 	const struct tw_op_work *o = &c->m->works[work];
-	uint32_t key[1 + 2 * TW_MAX_PARAMETERS] = { 0 }, i, *group = &c->group_of_work[work];
+	uint32_t key[KEY_COUNT] = { 0 }, i, *group = &c->group_of_work[2 * (size_t)work + graph];
 
 	if (*group)
 		return *group - 1;
@@ -44,6 +47,7 @@ static uint32_t group_of(struct tw_op_calls *c, uint32_t work)
 		key[1 + 2 * i] = 1 + column_of(c, parameter->name);
 		key[2 + 2 * i] = parameter->text;
 	}
+	key[KEY_COUNT - 1] = graph;
 	*group = tw_groups_add(&c->groups, key) + 1;
 	return *group - 1;
 }
@@ -68,13 +72,13 @@ static bool is_in_view(const struct tw_op_calls *c, uint64_t node)
 
 static void add_forward(struct tw_op_calls *c, uint64_t node, uint32_t work)
 {
-	uint64_t count;
+	uint64_t count, event = c->in->derived->host.event[node];
 	const uint32_t *gpu = tw_gpu_under(c->m, node, &count);
 
 	if (!is_in_view(c, node))
 		return;
 	tw_op_rows_gpu(&c->rows, gpu, count);
-	tw_op_rows_end(&c->rows, c->in->derived->host.event[node], work, group_of(c, work));
+	tw_op_rows_end(&c->rows, event, work, group_of(c, work, tw_is_via_graph(c->in, event)));
 }
 
 /* Whether an operation of the family was recorded under a backward node: it has its own row. */
@@ -113,7 +117,7 @@ static void add_backward(struct tw_op_calls *c, uint64_t node)
 
 		tw_op_rows_gpu(&c->rows, gpu, count);
 	}
-	tw_op_rows_end(&c->rows, c->in->derived->host.event[node], work, group_of(c, work));
+	tw_op_rows_end(&c->rows, c->in->derived->host.event[node], work, group_of(c, work, false));
 }
 
 static void collect_family(struct tw_op_calls *c)
@@ -159,12 +163,12 @@ int tw_op_calls_collect(struct tw_op_calls *c, const struct tw_analysis_input *i
 	uint32_t works = in->modelled->keys.count, i;
 
 	*c = (struct tw_op_calls){ .in = in, .m = in->modelled, .sheet = sheet };
-	tw_groups_init(&c->groups, (1 + 2 * TW_MAX_PARAMETERS) * sizeof(uint32_t), a);
+	tw_groups_init(&c->groups, KEY_COUNT * sizeof(uint32_t), a);
 	tw_op_rows_init(&c->rows, in);
 	/* Most families are not in a trace; their tables cost nothing. */
 	if (!has_calls(c->m, sheet->family))
 		return 0;
-	c->group_of_work = tw_alloc_array(a, works, sizeof(*c->group_of_work));
+	c->group_of_work = tw_alloc_array(a, 2 * (size_t)works, sizeof(*c->group_of_work));
 	c->member = tw_alloc_array(a, works, sizeof(*c->member));
 	if (!c->group_of_work || !c->member || tw_signatures_init(&c->signatures, in->trace, a))
 		return TRAWL_ENOMEM;
@@ -185,7 +189,9 @@ static struct trawl_table *new_table(const struct tw_op_calls *c, const struct t
 	static const struct trawl_column parameter =
 		TW_TEXT("param", 16, "parameters of the cost model, from the arguments",
 			.over_ranks = TRAWL_KEY);
-	size_t p, total = spec->column_count + c->parameter_count;
+	bool without = !tw_has_via(c->in) &&
+		       !strcmp(spec->columns[spec->column_count - 1].header, TW_COL_VIA);
+	size_t p, total = spec->column_count - without + c->parameter_count;
 	struct trawl_column *all = tw_alloc_array(c->in->allocator, total, sizeof(*all));
 	struct trawl_table *table;
 
@@ -194,7 +200,7 @@ static struct trawl_table *new_table(const struct tw_op_calls *c, const struct t
 	all[0] = spec->columns[0];
 	for (p = 0; p < c->parameter_count; p++)
 		all[1 + p] = parameter;
-	memcpy(all + 1 + p, spec->columns + 1, (spec->column_count - 1) * sizeof(*all));
+	memcpy(all + 1 + p, spec->columns + 1, (total - 1 - p) * sizeof(*all));
 	table = tw_table_new_columns(spec, all, total, c->in->tables);
 	for (p = 0; table && p < c->parameter_count; p++)
 		tw_table_name_column(table, 1 + p, "param: ", c->parameters[p]);

@@ -14,9 +14,9 @@ struct tw_op_calls {
 	const struct tw_modelled *m;
 	const struct tw_analysis *sheet; /* its family and passes */
 	struct tw_groups groups;
-	struct tw_op_rows rows;	       /* by group; count 0: none in this trace */
-	uint32_t *group_of_work;       /* by work: 1 + its group, 0: not asked yet */
-	uint8_t *member;	       /* by work: whether it is of the family, and forward */
+	struct tw_op_rows rows; /* by group; count 0: none in this trace */
+	uint32_t *group_of_work; /* by work, twice, then in graphs: 1 + its group, 0: not asked yet */
+	uint8_t *member;	 /* by work: whether it is of the family, and forward */
 	const char *const *parameters; /* names, as sheets.def has them */
 	size_t parameter_count;
 	struct tw_signatures signatures;

@@ -7,12 +7,14 @@ struct key {
 	uint32_t name, kernel, process, label, thread, group, again;
 	struct tw_signature signature;
 	uint32_t category; /* in the texts of the signatures */
+	uint32_t graph;	   /* a node of GPU graphs */
 };
 
 /* What makes a key, in numbers at hand: asked for every call, where a key is made once. */
 struct seen {
 	const char *category; /* compared as pointers */
 	uint32_t name, kernel, track, signature, group, again;
+	uint32_t graph, unused;
 };
 
 int tw_op_keys_init(struct tw_op_keys *keys, const struct tw_analysis_input *in)
@@ -45,6 +47,7 @@ static uint32_t group_of(struct tw_op_keys *keys, const struct seen *seen)
 		.signature = tw_signature_repr(&keys->signatures,
 					       tw_groups_key(&m->signatures, seen->signature)),
 		.category = tw_pool_intern_cstr(&keys->signatures.texts, seen->category),
+		.graph = seen->graph,
 	};
 
 	return tw_groups_add(&keys->groups, &key);
@@ -70,7 +73,9 @@ uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel, c
 			     trace->events.track[event],
 			     tw_signature_at(keys->in->modelled, node),
 			     count ? tw_group_of_gpu(keys->in, gpu[0]) : 0,
-			     tw_is_recomputed(keys->in, node) };
+			     tw_is_recomputed(keys->in, node),
+			     tw_is_via_graph(keys->in, event),
+			     0 };
 	uint32_t *group = tw_groups_at(&keys->seen, &seen);
 
 	if (!group)
@@ -113,7 +118,8 @@ void tw_set_track(struct trawl_table *table, size_t row, size_t column,
 	set_or_unknown(derived->trace, table, row, column + 2, names->thread);
 }
 
-void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group)
+void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group,
+		   size_t via)
 {
 	const struct key *key = tw_groups_key(&keys->groups, group);
 	const struct tw_pool *texts = &keys->signatures.texts;
@@ -131,6 +137,7 @@ void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t ro
 	set_or_unknown(trace, table, row, TW_OP_LABEL, key->label);
 	set_or_unknown(trace, table, row, TW_OP_THREAD, key->thread);
 	tw_set_signature(table, row, TW_OP_DIMS, texts, &key->signature);
+	tw_set_via(keys->in, table, row, via, key->graph);
 	tw_set_op_stack(keys->in, table, row,
 			*(const uint32_t *)tw_groups_value(&keys->groups, group) - 1);
 	tw_set_group(keys->in, table, row, key->group);

@@ -59,8 +59,9 @@ uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel,
 void tw_synthetic_name(const struct trawl_trace *trace, uint32_t name, uint32_t kernel,
 		       struct tw_str *out);
 
-/* Sets the key columns of a row. */
-void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group);
+/* Sets the key columns of a row, and the last one, TW_VIA_COLUMN, where there is one. */
+void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group,
+		   size_t via);
 
 /* The texts of a call's process, label and thread into three columns; "Unknown" when missing. */
 void tw_set_track(struct trawl_table *table, size_t row, size_t column,

@@ -44,6 +44,7 @@ enum {
 	KERNEL_SUM = KERNEL + 5,
 	COUNT,
 	EVENT,
+	VIA,
 	COLUMNS
 };
 
@@ -98,6 +99,7 @@ static const struct trawl_column columns[COLUMNS] = {
 	TW_INTEGER(TW_COL_NAME_COUNT, 10, "number of calls", .over_ranks = TRAWL_COUNT,
 		   .place = -1),
 	TW_INTEGER(TW_COL_UID_FIRST, 10, "event number of the first call"),
+	TW_VIA_COLUMN,
 };
 
 /* ---- the table */
@@ -136,7 +138,9 @@ static void set_family_row(void *context, struct trawl_table *table, size_t row,
 	tw_set_five(table, row, five_from(shift + KERNEL), &us);
 	tw_set_sum(table, row, shift + KERNEL_SUM, g->kernel_ns.sum);
 	tw_table_set_integer(table, row, shift + COUNT, (int64_t)g->count);
-	tw_table_set_integer(table, row, shift + EVENT, (int64_t)g->first->event);
+	if (!tw_is_via_graph(c->in, g->first->event))
+		tw_table_set_integer(table, row, shift + EVENT, (int64_t)g->first->event);
+	tw_set_via(c->in, table, row, shift + VIA, tw_is_via_graph(c->in, g->first->event));
 }
 
 static int make_op_sheet(const struct tw_analysis_input *in, const struct tw_analysis *self,

@@ -133,21 +133,21 @@ int tw_op_work_visit(const struct tw_derived *d, const struct tw_modelled *m, tw
 		     void *context, const struct trawl_allocator *a)
 {
 	struct walk w = { .d = d, .m = m, .row = row, .context = context };
+	const uint32_t *origins = tw_gpu_origins(d);
 	uint64_t node, g;
 
-	w.launches = tw_alloc_array(a, d->host.count + 1, 1);
+	w.launches = tw_alloc_array(a, d->host.all + 1, 1);
 	w.sole = tw_alloc_array(a, d->autograd.count + 1, sizeof(*w.sole));
 	if (!w.launches || !w.sole)
 		return -1;
 	for (g = 0; g < d->gpu.count; g++) {
-		uint64_t op = d->gpu.launch[g] == TW_NONE ?
-				      TW_NONE :
-				      tw_launching_op(d, d->gpu.launch[g], false);
+		uint64_t op = origins[g] == TW_NONE ? TW_NONE :
+						      tw_launching_op(d, origins[g], false);
 
 		if (op != TW_NONE)
 			w.launches[op] = 1;
 	}
-	for (node = 0; node < d->host.count;)
+	for (node = 0; node < d->host.all;)
 		node = visit(&w, node);
 	return 0;
 }

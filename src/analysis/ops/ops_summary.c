@@ -15,7 +15,8 @@ enum {
 	COUNT,
 	CATEGORIES,
 	PERCENTAGE,
-	CUMULATIVE
+	CUMULATIVE,
+	VIA
 };
 
 static const struct trawl_column columns[] = {
@@ -38,10 +39,11 @@ static const struct trawl_column columns[] = {
 				    .over_ranks = TRAWL_SHARE),
 	[CUMULATIVE] = TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12,
 				    "cumulative share: this row and all rows above"),
+	[VIA] = TW_VIA_COLUMN,
 };
 
 struct key {
-	uint32_t name, group;
+	uint32_t name, graph, group;
 };
 
 struct sum {
@@ -92,6 +94,7 @@ static void set_operation(const struct tw_sums *sums, struct trawl_table *table,
 	tw_table_set_text(table, row, CATEGORIES, text->ptr, text->len);
 	tw_set_percent(table, row, PERCENTAGE, (double)sum->direct.ns, (double)sums->total_ns);
 	tw_set_percent(table, row, CUMULATIVE, (double)sums->running_ns, (double)sums->total_ns);
+	tw_set_via(sums->in, table, row, VIA, key->graph);
 	tw_set_group(sums->in, table, row, key->group);
 }
 
@@ -99,7 +102,8 @@ static void order_operation(const struct tw_sums *sums, const void *key, struct 
 {
 	(void)sums;
 	order->texts[0] = ((const struct key *)key)->name;
-	order->tie = ((const struct key *)key)->group;
+	order->tie = (uint64_t)((const struct key *)key)->group << 1 |
+		     ((const struct key *)key)->graph;
 }
 
 static int run_ops_summary(const struct tw_analysis_input *in, struct trawl_table *table)
@@ -115,7 +119,7 @@ static int run_ops_summary(const struct tw_analysis_input *in, struct trawl_tabl
 	for (i = 0; i < in->launchers->count; i++) {
 		const struct tw_launcher *launcher = &in->launchers->items[i];
 		const struct key key = {
-			names[event[launcher->node]],
+			names[event[launcher->node]], tw_is_via_graph(in, event[launcher->node]),
 			tw_group_of_gpu(in, in->launchers->gpu.list[in->launchers->gpu.first[i]])
 		};
 		struct sum *sum = tw_sums_add(&sums, &key, launcher->direct_ns, 0);

@@ -25,7 +25,8 @@ enum {
 	DETAILS,
 	SHORT_DETAILS,
 	PERCENTAGE,
-	CUMULATIVE
+	CUMULATIVE,
+	VIA
 };
 
 static const struct trawl_column columns[] = {
@@ -64,6 +65,7 @@ static const struct trawl_column columns[] = {
 				    .over_ranks = TRAWL_SHARE),
 	[CUMULATIVE] = TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12,
 				    "cumulative share: this row and all rows above"),
+	[VIA] = TW_VIA_COLUMN,
 };
 
 struct work {
@@ -113,11 +115,12 @@ static int add_operation_row(void *context, struct trawl_table *table, uint32_t 
 			subtree = measure_times(w, group, true);
 	size_t row = tw_table_add_row(table);
 
-	tw_op_key_set(&w->keys, table, row, group);
+	tw_op_key_set(&w->keys, table, row, group, VIA);
 	tw_table_set_integer(table, row, COUNT, (int64_t)n);
 	set_stats(table, row, 0, &direct);
 	set_stats(table, row, 1, &subtree);
-	tw_table_set_integer(table, row, EVENT, d->host.event[first_of(w, group)->node]);
+	if (!tw_is_via_graph(w->in, d->host.event[first_of(w, group)->node]))
+		tw_table_set_integer(table, row, EVENT, d->host.event[first_of(w, group)->node]);
 	tw_str_clear(&w->full);
 	tw_str_clear(&w->short_form);
 	if (tw_kernel_details(d, &w->in->launchers->gpu, w->members.list + first, n, &w->full,

@@ -59,6 +59,7 @@ enum {
 	PERCENTAGE,
 	CUMULATIVE,
 	EXPOSED, /* where it is asked for */
+	VIA,
 	COLUMN_COUNT
 };
 
@@ -149,6 +150,7 @@ static const struct trawl_column columns[] = {
 	[EXPOSED] = TW_US("Exposed Kernel Time (µs)_sum", 14,
 			  "kernel time not overlapped by other GPU work; only in output of prepare "
 			  "and analyze"),
+	[VIA] = TW_VIA_COLUMN,
 };
 
 /* Notes of the table. */
@@ -169,6 +171,7 @@ struct walk {
 	struct tw_str text;
 	/* While rows are made: */
 	int64_t *exposed_ns; /* by group, NULL: not asked for */
+	size_t via;	     /* the column */
 	tw_wide running_ns;
 	struct totals totals;
 };
@@ -245,12 +248,12 @@ static const char *category_of_rest(struct walk *w, const struct rest *rest, uin
 static void collect_rest(struct walk *w)
 {
 	const struct tw_gpu *gpu = &w->d->gpu;
-	const uint32_t *names = w->d->trace->events.name;
+	const uint32_t *names = w->d->trace->events.name, *origins = tw_gpu_origins(w->d);
 	uint64_t asked = TW_NONE;
 	uint32_t g, work = TW_NO_GROUP;
 
 	for (g = 0; g < gpu->count; g++) {
-		uint64_t node = gpu->launch[g], op, event;
+		uint64_t node = origins[g], op, event;
 		struct rest rest;
 
 		if (w->counted[g] || node == TW_NONE || gpu->bucket[g] == TW_COMMUNICATION)
@@ -357,8 +360,9 @@ static void set_perf_row(void *context, struct trawl_table *table, size_t row, u
 
 	w->running_ns += g->kernel_ns.sum;
 	add_to_totals(w, number, g);
-	tw_op_key_set(&w->keys, table, row, number);
-	tw_table_set_integer(table, row, EVENT, (int64_t)g->first->event);
+	tw_op_key_set(&w->keys, table, row, number, w->via);
+	if (!tw_is_via_graph(w->in, g->first->event))
+		tw_table_set_integer(table, row, EVENT, (int64_t)g->first->event);
 	tw_table_set_integer(table, row, COUNT, (int64_t)g->count);
 	set_host_times(w, table, row, number);
 	set_kernel_times(table, row, &g->kernel_ns);
@@ -509,9 +513,14 @@ static int make_unified_perf_summary(const struct tw_analysis_input *in,
 {
 	struct walk w = { .in = in, .d = in->derived, .m = in->modelled };
 	bool exposed = in->options->exposed_time;
+	struct trawl_column all[COLUMN_COUNT];
+	size_t count = exposed ? EXPOSED + 1 : EXPOSED;
 	int status;
 
-	*table = tw_grouped_table(in, &self->table, columns, exposed ? COLUMN_COUNT : EXPOSED);
+	memcpy(all, columns, sizeof(all));
+	all[count] = columns[VIA];
+	w.via = count;
+	*table = tw_grouped_table(in, &self->table, all, count + tw_has_via(in));
 	if (!*table || collect_rows(&w) || (exposed && find_exposed(&w)))
 		return TRAWL_ENOMEM;
 	status = tw_op_rows_add(&w.rows, *table, set_perf_row, &w);

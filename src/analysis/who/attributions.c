@@ -100,7 +100,7 @@ static unsigned op_kind(struct work *w, uint32_t name)
 
 uint32_t tw_launching_name(const struct tw_derived *d, uint64_t gpu)
 {
-	uint32_t launch = d->gpu.launch[gpu];
+	uint32_t launch = tw_gpu_origins(d)[gpu];
 	uint64_t op = tw_launching_op(d, launch, true);
 
 	return d->trace->events.name[d->host.event[op == TW_NONE ? launch : op]];
@@ -381,6 +381,72 @@ static int resolve_all(struct work *w)
 	return who->all.failed ? -1 : 0;
 }
 
+/* ---- what runs in GPU graphs */
+
+/* Paths of the modules of captures. */
+static int find_captured_paths(struct work *w, uint32_t *path)
+{
+	const struct tw_captures *captures = &w->d->trace->captures;
+	size_t i;
+
+	path[0] = 0;
+	for (i = 0; i < captures->modules.count; i++) {
+		const struct tw_captured_module *module = &captures->modules.at[i];
+
+		path[i + 1] = path_below(w, path[module->parent], module->name);
+	}
+	return w->paths.failed ? -1 : 0;
+}
+
+/* Of a node of a graph: where its call was captured; in no module there, that of the graph launch. */
+static struct tw_attribution replayed(const struct work *w, const uint32_t *path, uint64_t g)
+{
+	const struct tw_graph_node *node = &w->d->graphs.nodes.at[w->d->gpu.graph_node[g]];
+	const struct tw_captured_call *call = &w->d->trace->captures.calls.at[node->call];
+	struct tw_attribution its = { 0, 0, call->pass };
+
+	if (!(node->differ & TW_DIFFER_MODULE)) {
+		its.path = path[call->path];
+		its.site = call->site;
+	}
+	if (!its.path)
+		its.path = tw_attribution_of_node(w->who, w->d->gpu.launch[g])->path;
+	return its;
+}
+
+static int add_replays(struct work *w)
+{
+	struct tw_attributions *who = w->who;
+	size_t count = w->d->trace->captures.modules.count + 1;
+	const struct tw_attribution outside = { 0 };
+	uint32_t *path, none;
+	uint64_t i;
+
+	if (w->d->host.all == w->d->host.count)
+		return 0;
+	path = tw_alloc(w->a, count * sizeof(*path));
+	none = tw_groups_add(&who->all, &outside);
+	if (!path || find_captured_paths(w, path))
+		return -1;
+	for (i = w->d->host.count; i < w->d->host.all; i++)
+		who->of_node[i] = none;
+	for (i = 0; i < w->d->gpu.count; i++) {
+		uint32_t node = tw_gpu_origins(w->d)[i], number;
+		struct tw_attribution its;
+
+		if (!tw_is_replayed(w->d, i))
+			continue;
+		its = replayed(w, path, i);
+		who->sites |= its.site != 0;
+		number = tw_groups_add(&who->all, &its);
+		/* Its operators are where the first of their calls is. */
+		for (; node != TW_NONE && who->of_node[node] == none;
+		     node = w->d->host.parent[node])
+			who->of_node[node] = number;
+	}
+	return who->all.failed ? -1 : 0;
+}
+
 /* ---- modules */
 
 static int list_modules(struct work *w)
@@ -458,7 +524,7 @@ static void sum_work(struct tw_attributions *who)
 		add_work(&module->total, &module->self);
 		if (module->parent)
 			add_work(&who->module[module->parent].total, &module->total);
-		who->modules |= module->calls > 0;
+		who->modules |= module->calls > 0 || (i && module->total.events);
 	}
 }
 
@@ -477,7 +543,7 @@ static int build(struct work *w)
 	    !TW_LIST_ADD(&w->scopes, &outside, w->a) || tw_sweep_run(&sweep) || complete_paths(w) ||
 	    tw_find_forward(w->d, w->backward.at, (uint32_t)w->backward.count, w->a))
 		return -1;
-	return resolve_all(w) || list_modules(w) ? -1 : 0;
+	return resolve_all(w) || add_replays(w) || list_modules(w) ? -1 : 0;
 }
 
 int tw_attributions_build(struct tw_attributions *who, const struct tw_derived *d,
@@ -489,7 +555,7 @@ int tw_attributions_build(struct tw_attributions *who, const struct tw_derived *
 
 	*who = (struct tw_attributions){ .derived = d, .allocator = allocator };
 	tw_groups_init(&who->all, sizeof(struct tw_attribution), allocator);
-	who->of_node = tw_alloc(allocator, (d->host.count + 1) * sizeof(*who->of_node));
+	who->of_node = tw_alloc(allocator, (d->host.all + 1) * sizeof(*who->of_node));
 	if (!who->of_node)
 		return -1;
 	tw_scope_begin(&scope, allocator);

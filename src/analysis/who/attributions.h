@@ -79,7 +79,7 @@ static inline const struct tw_attribution *tw_attribution_of_node(const struct t
 static inline const struct tw_attribution *tw_attribution_of_gpu(const struct tw_attributions *who,
 								 uint64_t gpu)
 {
-	uint32_t launch = who->derived->gpu.launch[gpu];
+	uint32_t launch = tw_gpu_origins(who->derived)[gpu];
 
 	return launch == TW_NONE ? NULL : tw_attribution_of_node(who, launch);
 }

@@ -95,7 +95,7 @@ static void tell_stale(const struct report_command *c, const struct trawl_report
 static int print_result(const struct report_command *c, const struct trawl_report *report,
 			const struct trawl_trace *trace)
 {
-	const struct trawl_table *tables[4];
+	const struct trawl_table *tables[5], *graphs = trawl_report_find(report, "graphs");
 	struct trawl_table *top = NULL;
 	struct cli_screen s;
 	size_t count = 0;
@@ -105,6 +105,9 @@ static int print_result(const struct report_command *c, const struct trawl_repor
 		cli_summarise(report, trace, c->top_ops, &s);
 	} else {
 		top = cli_top_operations(report, c->top_ops, true);
+		/* First where most of the GPU time is in no operator. */
+		tables[count] = graphs && trawl_table_notes(graphs) ? graphs : NULL;
+		count += tables[count] != NULL;
 		tables[count] = trawl_report_find(report, "gpu_timeline");
 		count += tables[count] != NULL;
 		tables[count] = trawl_report_find(report, "step_work");
@@ -244,6 +247,35 @@ static int report_each(struct report_command *c, const char *const *arguments, s
 	return status;
 }
 
+/* ---- captures */
+
+/* Directories of captures are those of their files that are traces. */
+static int list_captures(struct cli_reporting *r)
+{
+	struct cli_texts given = r->captures;
+	struct tw_rank_set set = { 0 };
+	struct tw_peek peek;
+	struct trawl_error err;
+	size_t i;
+
+	if (!given.count)
+		return CLI_DONE;
+	if (tw_rank_set_find(&set, given.text, given.count, trawl_allocator_default(), &err))
+		return cli_fail(&err);
+	r->captures = (struct cli_texts){ 0 };
+	for (i = 0; i < set.count; i++) {
+		const char *path = cli_text("%s", set.files[i].path);
+
+		if (set.files[i].named)
+			cli_add_text(&r->captures, path);
+		else if (tw_peek_file(&peek, path, trawl_allocator_default(), &err) ||
+			 peek.is_trace)
+			cli_add_text(&r->found, path);
+	}
+	tw_rank_set_release(&set);
+	return CLI_DONE;
+}
+
 /* ---- the command */
 
 #define AT(member) offsetof(struct report_command, member)
@@ -265,15 +297,11 @@ static const struct cli_option own_options[] = {
 };
 
 static const struct cli_options options[] = {
-	CLI_COUNTING(AT(reporting)),
-	{ .list = own_options },
-	CLI_NO_XLSX(AT(reporting)),
-	CLI_NO_CSV(AT(reporting)),
-	CLI_RANKS(AT(ranks)),
-	CLI_VIEW(AT(reporting)),
-	CLI_OUTPUT(AT(reporting.common)),
-	CLI_COMMON(AT(reporting.common)),
-	{ 0 },
+	CLI_COUNTING(AT(reporting)),	  { .list = own_options },
+	CLI_GRAPHS(AT(reporting)),	  CLI_NO_XLSX(AT(reporting)),
+	CLI_NO_CSV(AT(reporting)),	  CLI_RANKS(AT(ranks)),
+	CLI_VIEW(AT(reporting)),	  CLI_OUTPUT(AT(reporting.common)),
+	CLI_COMMON(AT(reporting.common)), { 0 },
 };
 
 static int report(const struct cli_command *command, int argc, char **argv)
@@ -291,6 +319,11 @@ static int report(const struct cli_command *command, int argc, char **argv)
 		return status;
 	if (!count)
 		return cli_usage_error(command, "missing TRACE argument");
+	if ((r->captures.count || r->map) && !c.each && cli_is_rank_set(arguments, (size_t)count))
+		return cli_usage_error(command, "--capture and --map need one trace, not ranks");
+	status = list_captures(r);
+	if (status != CLI_DONE)
+		return status;
 	if (c.each)
 		return report_each(&c, arguments, (size_t)count);
 	if (!cli_is_rank_set(arguments, (size_t)count)) {

@@ -44,6 +44,16 @@ const struct cli_option cli_by_options[] = {
 	{ 0 },
 };
 
+const struct cli_option cli_graph_options[] = {
+	{ "capture", 0, &cli_strings, "DIR|FILE", AT(captures),
+	  "trace that holds the captures of the GPU graphs (repeatable)" },
+	{ "map", 0, &cli_string, "TRACE", AT(map),
+	  "trace of an eager run of the same model, for GPU graphs without a capture" },
+	{ "accept-count", 0, &cli_flag, NULL, AT(options.accept_count),
+	  "accept captures that match by the number of nodes only" },
+	{ 0 },
+};
+
 const struct cli_option cli_no_xlsx_options[] = {
 	{ "no-xlsx", 0, &cli_flag, NULL, AT(no_xlsx), "skip the workbook" },
 	{ 0 },
@@ -142,6 +152,50 @@ static void tell_trace_defects(const struct cli_reporting *r, const struct trawl
 	cli_tell_defects(r->path, defects, count, &r->common);
 }
 
+/* One trace that says what graphs are; one that was `found` may say nothing: *known stays as it is. */
+static int add_source(struct cli_trace_report *made, const char *path, enum trawl_graph_source kind,
+		      bool found, bool *known)
+{
+	const char *slash = strrchr(path, '/');
+	struct trawl_trace *from;
+	struct trawl_error err;
+	double start;
+	int status =
+		cli_read_trace(&from, path, &made->r->common, NULL, made->r->options.no_python);
+
+	if (status != CLI_DONE)
+		return status;
+	start = cli_seconds();
+	status = trawl_trace_add_source(made->trace, from, slash ? slash + 1 : path, kind, &err);
+	trawl_trace_free(from);
+	*known |= !status;
+	if (made->r->common.verbose)
+		cli_message("%s: searched for graphs in %.3f s", path, cli_seconds() - start);
+	if (!status || (found && status == TRAWL_ENODATA))
+		return CLI_DONE;
+	trawl_error_context(&err, status, "%s", path);
+	return cli_fail(&err);
+}
+
+static int add_sources(struct cli_trace_report *made)
+{
+	const struct cli_reporting *r = made->r;
+	bool known = r->captures.count || r->map;
+	int status = CLI_DONE;
+	size_t i;
+
+	for (i = 0; i < r->captures.count && status == CLI_DONE; i++)
+		status = add_source(made, r->captures.text[i], TRAWL_GRAPH_CAPTURE, false, &known);
+	for (i = 0; i < r->found.count && status == CLI_DONE; i++)
+		status = add_source(made, r->found.text[i], TRAWL_GRAPH_CAPTURE, true, &known);
+	if (status == CLI_DONE && r->map)
+		status = add_source(made, r->map, TRAWL_GRAPH_MAP, false, &known);
+	if (status == CLI_DONE && r->found.count && !known && !r->common.quiet)
+		cli_message("%s: none of the %zu traces found for --capture has a graph capture",
+			    r->path, r->found.count);
+	return status;
+}
+
 static int analyse_trace(struct cli_trace_report *made)
 {
 	const struct cli_reporting *r = made->r;
@@ -188,7 +242,8 @@ int cli_report_make(struct cli_trace_report *made, const struct cli_reporting *r
 		cli_message("%s: merged trace: GPUs of several ranks share a device number; "
 			    "report the traces of the ranks instead",
 			    r->path);
-	return analyse_trace(made);
+	status = add_sources(made);
+	return status == CLI_DONE ? analyse_trace(made) : status;
 }
 
 int cli_report_end(struct cli_trace_report *made, int status)

@@ -11,8 +11,11 @@ struct cli_reporting {
 	struct cli_common common;
 	struct trawl_report_options options;
 	int64_t steps[2];
-	unsigned by;	  /* what of steps and ranges is looked at: enum cli_by */
-	const char *path; /* of the trace */
+	unsigned by;		   /* what of steps and ranges is looked at: enum cli_by */
+	const char *path;	   /* of the trace */
+	struct cli_texts captures; /* files with captures of its graphs */
+	struct cli_texts found;	   /* files of directories, some of which have captures */
+	const char *map;	   /* an eager run of its model, NULL */
 	bool no_xlsx, no_csv;
 };
 
@@ -21,11 +24,13 @@ enum cli_by { CLI_BY_DEFAULT, CLI_BY_LAUNCH, CLI_BY_TIME };
 /* Lists of options that are bound to a struct cli_reporting. */
 extern const struct cli_option cli_counting_options[], cli_part_options[], cli_by_options[];
 extern const struct cli_option cli_no_xlsx_options[], cli_no_csv_options[];
+extern const struct cli_option cli_graph_options[];
 extern const struct cli_kind cli_by;
 
 #define CLI_COUNTING(at) CLI_OPTIONS("Counting", cli_counting_options, at)
 #define CLI_PART(at) CLI_OPTIONS("A part of the trace", cli_part_options, at)
 #define CLI_VIEW(at) CLI_PART(at), CLI_OPTIONS("A part of the trace", cli_by_options, at)
+#define CLI_GRAPHS(at) CLI_OPTIONS("GPU graphs", cli_graph_options, at)
 #define CLI_NO_XLSX(at) CLI_OPTIONS("Files", cli_no_xlsx_options, at)
 #define CLI_NO_CSV(at) CLI_OPTIONS("Files", cli_no_csv_options, at)
 

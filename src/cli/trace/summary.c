@@ -135,6 +135,18 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 	}
 }
 
+/* What tables by operator miss: before all of them. */
+static void add_graph_notice(const struct trawl_report *report, struct cli_screen *s)
+{
+	struct tw_str notice;
+
+	tw_str_init(&notice, s->out.allocator);
+	if (!tw_graph_notice(tw_report_input(report), &notice))
+		return;
+	tw_str_add_char(&s->out, '\n');
+	cli_add_line(s, &notice, 0);
+}
+
 /* The cell of the timeline's row named `type`; false when it has none. */
 static bool timeline_row(const struct trawl_table *table, const char *type, int64_t *ns)
 {
@@ -685,6 +697,7 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 
 	s->out.failed |= !devices;
 	add_trace_lines(report, trace, devices ? trawl_table_rows(devices) : 0, &s->out);
+	add_graph_notice(report, s);
 	/* Their union hides what each does. */
 	if (several) {
 		cli_add_heading(s, trawl_table_meaning(devices));

@@ -5,6 +5,8 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "aten::item", TW_HOST_SYNCHRONISING },
 	{ "aten::_local_scalar_dense", TW_HOST_SYNCHRONISING },
 	{ "*graphlaunch*", TW_HOST_GRAPH_LAUNCH },
+	{ "*streambegincapture*", TW_HOST_CAPTURE_BEGIN },
+	{ "*streamendcapture*", TW_HOST_CAPTURE_END },
 	{ "enumerate(dataloader)*", TW_HOST_DATA_LOADING },
 	{ "*dataloaderiter.__next__*", TW_HOST_DATA_LOADING },
 	{ "*torch/utils/data/dataloader.py(*): __next__", TW_HOST_DATA_LOADING },
@@ -192,4 +194,4 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "steps", TW_HOST_STEP },
 };
 
-const size_t tw_host_name_kind_count = 188;
+const size_t tw_host_name_kind_count = 190;

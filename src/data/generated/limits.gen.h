@@ -387,6 +387,12 @@
 /* % of the time of computing kernels: with a smaller part under operators with a FLOP estimate there is no MFU */
 #define TW_LIMIT_MFU_COVERED_PERCENT 90
 
+/* % of the GPU time: at or above it in GPU graphs without a source the summary says so first */
+#define TW_LIMIT_GRAPH_UNKNOWN_PERCENT 20
+
+/* % of the nodes, and of the calls: with more nodes of a GPU graph without a call of the capture, or more calls (one is allowed) without a node, it is no replay of the capture */
+#define TW_LIMIT_GRAPH_LEFT_PERCENT 1
+
 /* modules: max depth of a module path: what is deeper belongs to the last one */
 #define TW_LIMIT_MODULE_DEPTH 100
 
