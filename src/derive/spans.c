@@ -151,10 +151,8 @@ static const struct tw_span_process *find_process(const struct tw_spans *s, tw_c
 
 	if (s->process_count == 1)
 		return s->processes;
-	for (i = 0; i < s->process_count; i++)
-		if (s->processes[i].pid == pid)
-			return &s->processes[i];
-	return NULL;
+	i = TW_LOWER_BOUND(at, 0, s->process_count, s->processes[at].pid < pid);
+	return i < s->process_count && s->processes[i].pid == pid ? &s->processes[i] : NULL;
 }
 
 uint32_t tw_span_at(const struct tw_spans *s, tw_code pid, int64_t time_ns)

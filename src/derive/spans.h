@@ -12,7 +12,7 @@ struct tw_span {
 	int64_t start_ns, end_ns; /* calls that start in [start, end) are its own */
 };
 
-/* Of a process: segments first to end - 1. */
+/* Of a process: segments first to end - 1; in order of pid. */
 struct tw_span_process {
 	tw_code pid;
 	size_t first, end;
