@@ -184,12 +184,10 @@ struct key {
 static uint64_t largest_first(const void *context, uint32_t at)
 {
 	const struct key *key = context;
+	double number = tw_table_number(key->ops->table, row_of(key->ops, at), key->column);
 
-	/* A cell may hold any number. */
-	return UINT64_MAX -
-	       (uint64_t)(fmin(tw_table_number(key->ops->table, row_of(key->ops, at), key->column),
-			       1e15) *
-			  1e3);
+	/* A cell may hold any number, or none. */
+	return UINT64_MAX - (uint64_t)(fmax(fmin(number, 1e15), 0) * 1e3);
 }
 
 /* A number, or nothing; never text, and nothing is not enough where a number is needed. */
