@@ -234,6 +234,39 @@ static void test_deep_modules(void **state)
 	}
 }
 
+static void take_text(void *out, const char *text, size_t len)
+{
+	tw_str_add(out, text, len);
+}
+
+/* Frames and the call, as many as there is room for, and the kernel. */
+static void test_deep_stacks(void **state)
+{
+	const int most = TW_LIMIT_STACK_DEPTH, frames[] = { most - 2, most - 1, most, 3000 };
+	struct trawl_trace *trace;
+	struct trawl_report *r;
+	struct tw_str text;
+	size_t i, k;
+
+	(void)state;
+	EDGE_OF(TW_LIMIT_STACK_DEPTH);
+	for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		int names = 0, around = frames[i] + 1 < most ? frames[i] + 1 : most;
+
+		r = nested(&trace, frames[i]);
+		tw_str_init(&text, trawl_allocator_default());
+		assert_int_equal(trawl_report_stacks(r, TRAWL_STACKS_FULL, take_text, &text, NULL),
+				 0);
+		for (k = 0; k < text.len; k++)
+			names += text.ptr[k] == ';';
+		assert_int_equal(names, around);
+		assert_string_equal(text.ptr + text.len - 8, ";k 3000\n");
+		tw_str_release(&text);
+		trawl_report_free(r);
+		trawl_trace_free(trace);
+	}
+}
+
 /* Frames of a step that is looked at, and work of it alone. */
 static void test_of_a_step(void **state)
 {
@@ -317,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_recomputation),
 		cmocka_unit_test(test_forward_operations_in_a_circle),
 		cmocka_unit_test(test_deep_modules),
+		cmocka_unit_test(test_deep_stacks),
 		cmocka_unit_test(test_of_a_step),
 		cmocka_unit_test(test_ranges_of_an_export),
 		cmocka_unit_test(test_without_frames),
