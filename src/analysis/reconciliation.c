@@ -172,8 +172,8 @@ static void add_amounts(struct trawl_table *table, const struct amounts *a,
 }
 
 /* The rows of steps against all GPU events; by time only where no two steps overlap. */
-static int add_steps(const struct tw_analysis_input *in, struct trawl_table *table,
-		     tw_wide all_ns, int64_t busy_ns)
+static int add_steps(const struct tw_analysis_input *in, struct trawl_table *table, tw_wide all_ns,
+		     int64_t busy_ns)
 {
 	const struct tw_when *when = in->when;
 	struct tw_spans_work work;
