@@ -60,7 +60,7 @@ void tw_finding_add_gain(struct tw_str *out, const struct trawl_table *findings,
 /* ---- for rules over ranks */
 
 /* Adds to the evidence; a place, of three at most. */
-void tw_evidence(struct tw_finding *f, const char *format, ...) TRAWL_PRINTF(2, 3);
+void tw_add_evidence(struct tw_finding *f, const char *format, ...) TRAWL_PRINTF(2, 3);
 void tw_add_place(struct tw_finding *f, const char *format, ...) TRAWL_PRINTF(2, 3);
 void tw_set_ranks(struct tw_finding *f, const struct tw_diagnosis *d, const uint32_t *ranks,
 		  uint32_t count);

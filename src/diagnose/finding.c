@@ -24,7 +24,7 @@ static void add_text(char *text, size_t size, const char *format, va_list args)
 	vsnprintf(text + len, size - len, format, args);
 }
 
-void tw_evidence(struct tw_finding *f, const char *format, ...)
+void tw_add_evidence(struct tw_finding *f, const char *format, ...)
 {
 	va_list args;
 
@@ -271,14 +271,14 @@ bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 	tw_places_of(f, d, best, f->kind);
 	if (with < d->rank_count && with <= 16)
 		tw_set_ranks(f, d, ranks, with);
-	tw_evidence(f, "%llu occurrences", (unsigned long long)count);
+	tw_add_evidence(f, "%llu occurrences", (unsigned long long)count);
 	if (d->claims[best].of[f->kind].spots.count) {
 		const struct tw_spot *s = &d->claims[best].of[f->kind].spots.at[0];
 
-		tw_evidence(f,
-			    "; %llu of them at the first place named, %.3f ms (event %llu first)",
-			    (unsigned long long)s->count, (double)s->ns / 1e6,
-			    (unsigned long long)s->event);
+		tw_add_evidence(
+			f, "; %llu of them at the first place named, %.3f ms (event %llu first)",
+			(unsigned long long)s->count, (double)s->ns / 1e6,
+			(unsigned long long)s->event);
 	}
 	return true;
 }

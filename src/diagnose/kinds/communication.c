@@ -473,11 +473,11 @@ static bool free_alone(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 				     tw_pool_text(&c->texts, c->collectives[i].name, NULL));
 	}
 	f->words = &tw_words_exposed_communication_alone;
-	tw_evidence(f,
-		    "%.3f ms in %llu collectives%s, %.1f GB/s of bus bandwidth in the one "
-		    "with the most to gain: slow links, or waiting for other ranks",
-		    all_ns / 1e6, (unsigned long long)f->changed,
-		    tw_is_parted(d->path) ? "" : " of all steps", most_bytes);
+	tw_add_evidence(f,
+			"%.3f ms in %llu collectives%s, %.1f GB/s of bus bandwidth in the one "
+			"with the most to gain: slow links, or waiting for other ranks",
+			all_ns / 1e6, (unsigned long long)f->changed,
+			tw_is_parted(d->path) ? "" : " of all steps", most_bytes);
 	return f->changed;
 }
 

@@ -90,8 +90,8 @@ static bool set_graph_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struct
 	}
 	if (f->changed)
 		tw_add_heaviest(f, d, 0, closed_gap, s);
-	tw_evidence(f, "%.3f ms in %llu gaps between nodes", (double)ns / 1e6,
-		    (unsigned long long)f->changed);
+	tw_add_evidence(f, "%.3f ms in %llu gaps between nodes", (double)ns / 1e6,
+			(unsigned long long)f->changed);
 	return f->changed;
 }
 
@@ -144,8 +144,8 @@ static bool set_queued_gaps(struct tw_diagnosis *d, struct tw_scenario *s, struc
 	}
 	if (f->changed)
 		tw_add_heaviest(f, d, 0, closed_gap, s);
-	tw_evidence(f, "%.3f ms in %llu gaps before work that was queued", (double)ns / 1e6,
-		    (unsigned long long)f->changed);
+	tw_add_evidence(f, "%.3f ms in %llu gaps before work that was queued", (double)ns / 1e6,
+			(unsigned long long)f->changed);
 	return f->changed;
 }
 

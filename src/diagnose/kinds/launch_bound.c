@@ -114,8 +114,8 @@ static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_f
 	s->context = d->claims;
 	f->changed = 1;
 	name_places(d, f, rank);
-	tw_evidence(f, "%.1f ms of %.1f ms idle time end with a launch made meanwhile",
-		    (double)launch / 1e6, (double)all / 1e6);
+	tw_add_evidence(f, "%.1f ms of %.1f ms idle time end with a launch made meanwhile",
+			(double)launch / 1e6, (double)all / 1e6);
 	return true;
 }
 

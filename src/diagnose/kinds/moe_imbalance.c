@@ -206,8 +206,9 @@ static bool set_even(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 	most[0] = worst.most;
 	tw_set_ranks(f, d, most, 1);
 	tw_add_place(f, "all_to_allv");
-	tw_evidence(f, "rank %lld gets %.2f times the mean of the tokens",
-		    (long long)d->path->ranks[worst.most].rank, worst.out_largest / worst.out_mean);
+	tw_add_evidence(f, "rank %lld gets %.2f times the mean of the tokens",
+			(long long)d->path->ranks[worst.most].rank,
+			worst.out_largest / worst.out_mean);
 	return true;
 }
 

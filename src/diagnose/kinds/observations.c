@@ -49,8 +49,8 @@ static bool first_uses_take_long(struct tw_diagnosis *d, struct tw_finding *f)
 
 	for (i = 0; i < d->rank_count; i++)
 		longest = d->claims[i].warm_ns > longest ? d->claims[i].warm_ns : longest;
-	tw_evidence(f, "%.3f ms idle while first launches of kernels load their code",
-		    (double)longest / 1e6);
+	tw_add_evidence(f, "%.3f ms idle while first launches of kernels load their code",
+			(double)longest / 1e6);
 	return (double)longest * 100 > TW_LIMIT_WARMUP_PERCENT * (double)d->window_ns;
 }
 
@@ -96,7 +96,7 @@ static bool first_step_warms(struct tw_diagnosis *d, struct tw_finding *f)
 		usual = tw_middle_of(rest, d->steps - 1).lower;
 		first = end[0] - begin;
 		found = loads > 0 && (double)first > TW_LIMIT_WARMUP_TIMES * (double)usual;
-		tw_evidence(
+		tw_add_evidence(
 			f,
 			"step 1 takes %.3f ms, the others %.3f ms; %.3f ms of it are first uses, "
 			"loads and compilation",
@@ -128,10 +128,10 @@ static bool edge_is_idle(struct tw_diagnosis *d, struct tw_finding *f)
 	if (!worst)
 		return false;
 	tw_set_ranks(f, d, &rank, d->rank_count > 1);
-	tw_evidence(f, "%.3f ms idle %s; the window of %.3f ms is without", (double)worst / 1e6,
-		    d->path->ranks[rank].step_count ? "outside all steps" :
-						      "before or after a few events",
-		    (double)d->window_ns / 1e6);
+	tw_add_evidence(f, "%.3f ms idle %s; the window of %.3f ms is without", (double)worst / 1e6,
+			d->path->ranks[rank].step_count ? "outside all steps" :
+							  "before or after a few events",
+			(double)d->window_ns / 1e6);
 	return true;
 }
 
@@ -174,10 +174,11 @@ static bool host_goes_first(struct tw_diagnosis *d, struct tw_finding *f)
 		return false;
 	tw_set_ranks(f, d, &rank, d->rank_count > 1);
 	tw_places_of(f, d, rank, f->kind);
-	tw_evidence(f,
-		    "%.3f ms from the start of the first step to its first GPU work, before the "
-		    "window of %.3f ms",
-		    (double)most / 1e6, (double)d->window_ns / 1e6);
+	tw_add_evidence(
+		f,
+		"%.3f ms from the start of the first step to its first GPU work, before the "
+		"window of %.3f ms",
+		(double)most / 1e6, (double)d->window_ns / 1e6);
 	return true;
 }
 
@@ -204,8 +205,8 @@ static bool has_earlier_work(struct tw_diagnosis *d, struct tw_finding *f)
 			ns += time_of(d, tw_gpu_end(r, g)) - time_of(d, tw_gpu_start(r, g));
 		}
 	}
-	tw_evidence(f, "%llu GPU events of %.3f ms at the beginning have no recorded launch",
-		    (unsigned long long)events, (double)ns / 1e6);
+	tw_add_evidence(f, "%llu GPU events of %.3f ms at the beginning have no recorded launch",
+			(unsigned long long)events, (double)ns / 1e6);
 	return events;
 }
 
@@ -255,8 +256,8 @@ static bool profilers_start_apart(struct tw_diagnosis *d, struct tw_finding *f)
 	waits[first] = waits[hubs - 1];
 	usual = tw_middle_of(waits, hubs - 1).lower;
 	tw_free(d->allocator, waits, ((size_t)hubs + 1) * sizeof(*waits));
-	tw_evidence(f, "%.3f ms in the first collective, %.3f ms in the median one",
-		    (double)wait / 1e6, (double)usual / 1e6);
+	tw_add_evidence(f, "%.3f ms in the first collective, %.3f ms in the median one",
+			(double)wait / 1e6, (double)usual / 1e6);
 	return is_hub_in_part(d->path, d->path->first_hub + first) &&
 	       wait > TW_LIMIT_EDGE_IDLE_US * 1000 && wait / TW_LIMIT_START_SKEW_TIMES > usual;
 }
@@ -274,7 +275,7 @@ static bool clocks_differ(struct tw_diagnosis *d, struct tw_finding *f)
 		least = shift < least ? shift : least;
 		most = shift > most ? shift : most;
 	}
-	tw_evidence(f, "by up to %.3f ms", (double)(most - least) / 1e6);
+	tw_add_evidence(f, "by up to %.3f ms", (double)(most - least) / 1e6);
 	return d->rank_count > 1 && most - least > TW_LIMIT_CLOCKS_DIFFER_NS;
 }
 
@@ -306,8 +307,8 @@ static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
 			last = r->launch[g];
 		}
 	}
-	tw_evidence(f, "%.1f %% of the GPU time in %llu launches of graphs",
-		    all ? 100 * (double)hidden / (double)all : 0, (unsigned long long)launches);
+	tw_add_evidence(f, "%.1f %% of the GPU time in %llu launches of graphs",
+			all ? 100 * (double)hidden / (double)all : 0, (unsigned long long)launches);
 	return hidden > all / 2 && all;
 }
 
@@ -339,17 +340,17 @@ static bool is_efficiency_unknown(struct tw_diagnosis *d, struct tw_finding *f)
 	if (!all || is_told(d, TW_KIND_graph_hides_operations) ||
 	    2 * (double)(all - sums[TW_COMPUTING_KNOWN]) <= (double)d->window_ns * d->rank_count)
 		return false;
-	tw_evidence(f, "the roofline of %.1f %% of the computing time is known",
-		    100 * (double)sums[TW_COMPUTING_KNOWN] / (double)all);
+	tw_add_evidence(f, "the roofline of %.1f %% of the computing time is known",
+			100 * (double)sums[TW_COMPUTING_KNOWN] / (double)all);
 	if (sums[TW_COMPUTING_NO_OPERATOR])
-		tw_evidence(f, "; %.1f %% has no recorded operator",
-			    100 * (double)sums[TW_COMPUTING_NO_OPERATOR] / (double)all);
+		tw_add_evidence(f, "; %.1f %% has no recorded operator",
+				100 * (double)sums[TW_COMPUTING_NO_OPERATOR] / (double)all);
 	if (sums[TW_COMPUTING_NO_SHAPES])
-		tw_evidence(f, "; %.1f %% no recorded shapes",
-			    100 * (double)sums[TW_COMPUTING_NO_SHAPES] / (double)all);
+		tw_add_evidence(f, "; %.1f %% no recorded shapes",
+				100 * (double)sums[TW_COMPUTING_NO_SHAPES] / (double)all);
 	if (sums[TW_COMPUTING_NO_MODEL])
-		tw_evidence(f, "; %.1f %% no cost model, or the GPU is not known",
-			    100 * (double)sums[TW_COMPUTING_NO_MODEL] / (double)all);
+		tw_add_evidence(f, "; %.1f %% no cost model, or the GPU is not known",
+				100 * (double)sums[TW_COMPUTING_NO_MODEL] / (double)all);
 	return true;
 }
 
@@ -370,7 +371,7 @@ static bool do_stacks_cost(struct tw_diagnosis *d, struct tw_finding *f)
 		for (k = 0; k < sizeof(of_host) / sizeof(of_host[0]); k++)
 			if (d->findings.at[i].kind == of_host[k] &&
 			    d->findings.at[i].gain_percent > TW_LIMIT_FINDING_TOLD_PERCENT) {
-				tw_evidence(
+				tw_add_evidence(
 					f,
 					"%llu Python functions on threads that launch, %.1f per "
 					"launched GPU event",
@@ -415,17 +416,17 @@ static bool nothing_gains(struct tw_diagnosis *d, struct tw_finding *f)
 	else if (is_told(d, TW_KIND_graph_hides_operations) ||
 		 is_told(d, TW_KIND_efficiency_unknown))
 		f->words = &tw_words_nothing_found_partly;
-	tw_evidence(f, "no remedy that was looked for gains more than %d %% of a step",
-		    TW_LIMIT_FINDING_TOLD_PERCENT);
+	tw_add_evidence(f, "no remedy that was looked for gains more than %d %% of a step",
+			TW_LIMIT_FINDING_TOLD_PERCENT);
 	for (i = 0; i < d->rank_count; i++)
 		idle = fmax(idle, (double)idle_of(d, &d->path->ranks[i]));
 	for (i = 0; i < d->rank_count && is_told(d, TW_KIND_warmup_in_recording); i++)
 		warm = fmax(warm, (double)d->claims[i].warm_ns);
 	if (idle * 100 > TW_LIMIT_IDLE_UNEXPLAINED_PERCENT * (double)d->window_ns)
-		tw_evidence(f, "; the GPU is idle for %.1f %% of the window, %s",
-			    100 * idle / (double)d->window_ns,
-			    2 * warm > idle ? "mostly while it warms up" :
-					      "for reasons without a remedy here");
+		tw_add_evidence(f, "; the GPU is idle for %.1f %% of the window, %s",
+				100 * idle / (double)d->window_ns,
+				2 * warm > idle ? "mostly while it warms up" :
+						  "for reasons without a remedy here");
 	return true;
 }
 

@@ -321,7 +321,7 @@ static void tell(struct tw_diagnosis *d, const struct pipeline *p, struct tw_fin
 	if (p->count < d->rank_count && p->count <= RANKS_NAMED)
 		tw_set_ranks(f, d, p->ranks, p->count);
 	tw_add_place(f, "recv");
-	tw_evidence(
+	tw_add_evidence(
 		f,
 		"%llu microbatches in %u stages, %s; the model of the schedule takes %.3f ms, a "
 		"step %.3f ms",

@@ -242,8 +242,8 @@ static bool set_level(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_f
 	if (ranks < d->rank_count)
 		tw_set_ranks(f, d, &slowest, 1);
 	tw_add_heaviest(f, d, slowest, levelled, s);
-	tw_evidence(f, "the slowest step takes %.1f %% longer for the same kernels",
-		    100 * (worst - 1));
+	tw_add_evidence(f, "the slowest step takes %.1f %% longer for the same kernels",
+			100 * (worst - 1));
 	return true;
 }
 

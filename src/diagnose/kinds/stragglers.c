@@ -170,11 +170,11 @@ static void add_second(struct tw_diagnosis *d, const struct total *order, struct
 	struct tw_gain gain = gain_of_first(d, order, 2);
 
 	tw_set_ranks(f, d, (const uint32_t[]){ order[0].rank, order[1].rank }, 2);
-	tw_evidence(f,
-		    "; rank %lld is nearly as late: both as rank %lld gain %.3f ms of a "
-		    "step (%.2f %%) together",
-		    (long long)d->path->ranks[order[1].rank].rank,
-		    (long long)d->path->ranks[order[2].rank].rank, gain.ns / 1e6, gain.percent);
+	tw_add_evidence(f,
+			"; rank %lld is nearly as late: both as rank %lld gain %.3f ms of a "
+			"step (%.2f %%) together",
+			(long long)d->path->ranks[order[1].rank].rank,
+			(long long)d->path->ranks[order[2].rank].rank, gain.ns / 1e6, gain.percent);
 }
 
 /* Whether only both together gain what is worth a row, which is of both then. */
@@ -201,9 +201,9 @@ static void name_first(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_
 {
 	f->changed = compute_as_next(d, s, order, 1);
 	tw_set_ranks(f, d, &order[0].rank, 1);
-	tw_evidence(f, "it computes %.3f ms, the next slowest rank %lld %.3f ms",
-		    (double)order[0].ns / 1e6, (long long)d->path->ranks[order[1].rank].rank,
-		    (double)order[1].ns / 1e6);
+	tw_add_evidence(f, "it computes %.3f ms, the next slowest rank %lld %.3f ms",
+			(double)order[0].ns / 1e6, (long long)d->path->ranks[order[1].rank].rank,
+			(double)order[1].ns / 1e6);
 	tw_add_place(f, "rank %lld", (long long)d->path->ranks[order[0].rank].rank);
 	if (are_two(d, order))
 		add_second(d, order, f);
@@ -215,11 +215,12 @@ static void name_both(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_f
 	f->words = &tw_words_straggler_compute_two;
 	f->changed = compute_as_next(d, s, order, 2);
 	tw_set_ranks(f, d, (const uint32_t[]){ order[0].rank, order[1].rank }, 2);
-	tw_evidence(f,
-		    "they compute %.3f and %.3f ms, the next slowest rank %lld %.3f ms: the gain "
-		    "is of both together",
-		    (double)order[0].ns / 1e6, (double)order[1].ns / 1e6,
-		    (long long)d->path->ranks[order[2].rank].rank, (double)order[2].ns / 1e6);
+	tw_add_evidence(
+		f,
+		"they compute %.3f and %.3f ms, the next slowest rank %lld %.3f ms: the gain "
+		"is of both together",
+		(double)order[0].ns / 1e6, (double)order[1].ns / 1e6,
+		(long long)d->path->ranks[order[2].rank].rank, (double)order[2].ns / 1e6);
 	tw_add_place(f, "rank %lld", (long long)d->path->ranks[order[0].rank].rank);
 	tw_add_place(f, "rank %lld", (long long)d->path->ranks[order[1].rank].rank);
 }
@@ -416,9 +417,9 @@ static bool set_host(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_fi
 		cut_batches(s, r);
 		f->changed = s->edits.count;
 		tw_set_ranks(f, d, &order[0].rank, 1);
-		tw_evidence(f, "its host works %.3f ms, that of the next, rank %lld, %.3f ms",
-			    (double)order[0].ns / 1e6, (long long)as->rank,
-			    (double)order[1].ns / 1e6);
+		tw_add_evidence(f, "its host works %.3f ms, that of the next, rank %lld, %.3f ms",
+				(double)order[0].ns / 1e6, (long long)as->rank,
+				(double)order[1].ns / 1e6);
 		tw_add_place(f, "rank %lld", (long long)r->rank);
 		if (*slow_function(d, order[0].rank, order[1].rank))
 			tw_add_place(f, "%s", slow_function(d, order[0].rank, order[1].rank));
