@@ -57,7 +57,7 @@ GROUPS = {
                 r"unit/test_(public_)?compare.*|cli/test_(compare.*|books|sweep)$|property/test_(compare|exposed_waits)$"
                 r"|reference/test_compare.*"),
     "sweep": (["src/study/sweep", "src/study/runs", "src/study/variance"],
-              r"unit/test_(sweep.*|variance)$|cli/test_sweep(_aggregate|_plots|_run|_tools|_variance)?$"
+              r"unit/test_(sweep.*|variance)$|cli/test_sweep(_aggregate|_findings|_plots|_run|_tools|_variance)?$"
               r"|property/test_sweep.*|reference/test_sweep_(aggregates|report|tools|variance)$"),
     "nsys": (["src/nsys"],
              r"unit/test_(nsys.*|scan)$|cli/test_nsys.*|property/test_ranges$"
@@ -65,24 +65,25 @@ GROUPS = {
     "analysis": (["src/analysis"],
                  r"unit/test_(analyses|op_sheets|unified|gemm_instances|signature|reconciliation"
                  r"|nvtx_ranges|api_calls|huge_sums|views|innermost|enclosing|exposed|stats|steps"
-                 r"|tables_data|system|category|replay)$"
+                 r"|tables_data|system|category|replay|modules|graphs|when|no_memory)$"
                  r"|cli/test_(cases_kineto|odd_inputs|serving_ops|summary|platforms|kernel_categories|twice"
-                 r"|communication|sheet_columns|reports|prepare|sweep_variance)$"
-                 r"|property/test_(oracle|truth|unified"
-                 r"|idle_causes|aten_ops)$|reference/test_(reference|coverage)$"),
+                 r"|communication|sheet_columns|reports|prepare|sweep_variance|modules|graphs|steps)$"
+                 r"|property/test_(oracle|truth|unified|modules"
+                 r"|idle_causes|aten_ops)$|reference/test_(reference|coverage|modules|graphs|steps)$"),
     "models": (["src/model"],
                r"unit/test_(model_.*|platform)$|cli/test_(model_command|platforms|serving_ops)$"
                r"|property/test_aten_ops$|reference/test_coverage$"),
     "standalone": (["src/standalone", "src/findings"],
-                   r"unit/test_(category|system|reports|replay|findings|tables_data|communication)$"
+                   r"unit/test_(category|system|reports|replay|findings|fields|tables_data|communication)$"
                    r"|cli/test_(category|prepare|replay|reports|system|analyze|limits|questions"
                    r"|kernel_categories|communication)$|property/test_idle_causes$"
                    r"|reference/test_standalone_.*"),
     "derive": (["src/derive"],
                r"unit/test_(tree|gpu|linking|autograd|enclosing|innermost|exposed|steps|views"
                r"|nvtx_ranges|pairs|lateness|analyses|communication|nsys_reader|unified|replay"
-               r"|op_sheets|no_memory)$|cli/test_(cases_kineto|odd_inputs|summary|prepare|nsys_fixtures)$"
-               r"|property/test_(oracle|truth|unified|idle_causes)$|reference/test_reference$"),
+               r"|op_sheets|no_memory|when|graphs|graph_match|modules)$"
+               r"|cli/test_(cases_kineto|odd_inputs|summary|prepare|nsys_fixtures|graphs|steps)$"
+               r"|property/test_(oracle|truth|unified|idle_causes)$|reference/test_(reference|graphs|steps)$"),
 }
 # Seconds that a test in Python computes: larger ones show little more.
 LONGEST = 5.0
