@@ -69,6 +69,7 @@ struct tw_look {
 	const struct trawl_trace *trace;
 	const struct tw_derived *d;
 	const struct tw_modelled *modelled;
+	const struct tw_attributions *who;  /* NULL: no frames are recorded */
 	const struct tw_platform *platform; /* NULL: not known */
 	const struct tw_path_part *part;
 	const struct tw_delays *delays;

@@ -1,6 +1,7 @@
 /* Looking at one rank: all rules, and what rules over ranks will ask. */
 #include "diagnose/kinds.h"
 
+#include "analysis/who/sweep.h"
 #include "data/limits.h"
 
 #include "base/alloc.h"
@@ -35,6 +36,46 @@ struct sites {
 	size_t count;
 };
 
+/* The host node of an event, TW_NONE: it is none. */
+static uint32_t node_of(const struct tw_look *look, uint32_t event)
+{
+	const struct tw_events *e = &look->trace->events;
+	const struct tw_host *host = &look->d->host;
+	size_t node = TW_LOWER_BOUND(at, 0, host->count,
+				     e->track[host->event[at]] < e->track[event] ||
+					     (e->track[host->event[at]] == e->track[event] &&
+					      e->start_ns[host->event[at]] < e->start_ns[event]));
+
+	for (; node < host->count && e->track[host->event[node]] == e->track[event] &&
+	       e->start_ns[host->event[node]] == e->start_ns[event];
+	     node++)
+		if (host->event[node] == event)
+			return (uint32_t)node;
+	return TW_NONE;
+}
+
+/* Operations and calls have the module and call site of their GPU work; of backward ones the forward's. */
+static bool attribute(struct tw_look *look, struct tw_spot *spot)
+{
+	uint32_t node = look->who ? node_of(look, (uint32_t)spot->event) : TW_NONE;
+	const struct tw_attribution *a;
+	const char *text;
+	size_t len;
+
+	if (node == TW_NONE)
+		return false;
+	a = tw_attribution_of_node(look->who, node);
+	if (a->path) {
+		text = tw_module_name(look->who, a->path, &len);
+		spot->module = tw_claim_text(look, text, len);
+	}
+	if (a->site) {
+		text = tw_pool_text(&look->trace->texts, a->site, &len);
+		spot->site = tw_claim_text(look, text, len);
+	}
+	return true;
+}
+
 static void list_wanted(struct tw_look *look, struct sites *s)
 {
 	const struct tw_events *e = &look->trace->events;
@@ -49,6 +90,8 @@ static void list_wanted(struct tw_look *look, struct sites *s)
 		for (i = 0; i < claim->spots.count && i < PLACES_SHOWN; i++) {
 			uint32_t event = (uint32_t)claim->spots.at[i].event;
 
+			if (attribute(look, &claim->spots.at[i]))
+				continue;
 			s->at[s->count++] = (struct wanted){
 				&claim->spots.at[i], e->track[event],
 				e->start_ns[event],  e->start_ns[event] + e->dur_ns[event],
@@ -327,9 +370,11 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 		   const struct tw_path_part *part, const struct trawl_allocator *allocator)
 {
 	struct tw_scope scope;
+	struct tw_attributions who;
 	struct tw_look look = { .trace = in->trace,
 				.d = in->derived,
 				.modelled = in->modelled,
+				.who = in->who,
 				.platform = in->platform,
 				.part = part,
 				.delays = &tw_delays[part->rank.vendor],
@@ -346,7 +391,12 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 			      &scope.allocator);
 	tw_groups_init_values(&look.shapes, 2 * sizeof(uint32_t), sizeof(struct tw_shape *),
 			      &scope.allocator);
-	run_rules(&look);
+	if (!look.who && tw_has_frames(look.trace)) {
+		look.who = &who;
+		look.failed = tw_attributions_build(&who, look.d, &scope.allocator);
+	}
+	if (!look.failed)
+		run_rules(&look);
 	look.failed |= look.shapes.failed || look.spots.failed;
 	tw_scope_end(&scope);
 	return look.failed || claims->texts.failed ? TRAWL_ENOMEM : 0;

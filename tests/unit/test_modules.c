@@ -234,6 +234,39 @@ static void test_deep_modules(void **state)
 	}
 }
 
+static void take_text(void *out, const char *text, size_t len)
+{
+	tw_str_add(out, text, len);
+}
+
+/* Frames and the call, as many as there is room for, and the kernel. */
+static void test_deep_stacks(void **state)
+{
+	const int most = TW_LIMIT_STACK_DEPTH, frames[] = { most - 2, most - 1, most, 3000 };
+	struct trawl_trace *trace;
+	struct trawl_report *r;
+	struct tw_str text;
+	size_t i, k;
+
+	(void)state;
+	EDGE_OF(TW_LIMIT_STACK_DEPTH);
+	for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		int names = 0, around = frames[i] + 1 < most ? frames[i] + 1 : most;
+
+		r = nested(&trace, frames[i]);
+		tw_str_init(&text, trawl_allocator_default());
+		assert_int_equal(trawl_report_stacks(r, TRAWL_STACKS_FULL, take_text, &text, NULL),
+				 0);
+		for (k = 0; k < text.len; k++)
+			names += text.ptr[k] == ';';
+		assert_int_equal(names, around);
+		assert_string_equal(text.ptr + text.len - 8, ";k 3000\n");
+		tw_str_release(&text);
+		trawl_report_free(r);
+		trawl_trace_free(trace);
+	}
+}
+
 /* Frames of a step that is looked at, and work of it alone. */
 static void test_of_a_step(void **state)
 {
@@ -257,6 +290,36 @@ static void test_of_a_step(void **state)
 	assert_string_equal(cell(r, "Net_0", "calls"), "1");
 	assert_string_equal(cell(r, "Net_0", "host time (ms)"), "0.07");
 	assert_string_equal(cell(r, "Net_0", "GPU time (ms)"), "0.005");
+	trawl_report_free(r);
+	trawl_trace_free(trace);
+}
+
+/* Of an export ranges are the path, and python functions, which it has none of, would be nothing. */
+static void test_ranges_of_an_export(void **state)
+{
+	struct script s;
+	struct trawl_trace *trace;
+	struct trawl_report *r;
+	uint32_t i;
+
+	(void)state;
+	script_begin(&s);
+	script_slice(&s, "user_annotation", "step 1", 1, 1, 10000, 90000, NULL);
+	script_slice(&s, "user_annotation", "layer_3", 1, 1, 20000, 20000, NULL);
+	kernel(&s, 1, 25, 3);
+	kernel(&s, 1, 60, 5);
+	kernel(&s, 1, 200, 7);
+	trace = script_read(&s);
+	trace->by_process = true;
+	for (i = 0; i < trace->track_count; i++)
+		trace->tracks[i].pid = 1;
+	r = report_of(trace, NULL);
+	assert_string_equal(cell(r, "step 1", "GPU time (ms)"), "0.008");
+	assert_string_equal(cell(r, "step 1 > layer_3", "self GPU time (ms)"), "0.003");
+	assert_string_equal(cell(r, "(none)", "self GPU time (ms)"), "0.007");
+	assert_string_equal(
+		cell_of(r, "module_classes", "module_class", "step 1 > layer", "instances"), "1");
+	assert_int_equal(rows_of(r, "call_sites"), 0);
 	trawl_report_free(r);
 	trawl_trace_free(trace);
 }
@@ -287,7 +350,9 @@ int main(void)
 		cmocka_unit_test(test_recomputation),
 		cmocka_unit_test(test_forward_operations_in_a_circle),
 		cmocka_unit_test(test_deep_modules),
+		cmocka_unit_test(test_deep_stacks),
 		cmocka_unit_test(test_of_a_step),
+		cmocka_unit_test(test_ranges_of_an_export),
 		cmocka_unit_test(test_without_frames),
 	};
 

@@ -66,9 +66,9 @@ static const struct trawl_column columns[] = {
 				   .over_ranks = TRAWL_TOTAL, .values = "!>=0"),
 	[HOST] = TW_MS(TW_COL_HOST_TIME_MS, 14, "sum of durations of the calls on the host",
 		       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[GFLOP] = TW_REAL("GFLOP", "GFLOP", 3, 12,
-			  "work of its operators with a cost model, and of those below it",
-			  .over_ranks = TRAWL_TOTAL, .values = ">0"),
+	[GFLOP] = TW_DECIMAL("GFLOP", "GFLOP", 9, 3, 12,
+			     "work of its operators with a cost model, and of those below it",
+			     .over_ranks = TRAWL_TOTAL, .values = ">0"),
 	[OF_ROOFLINE] =
 		TW_PERCENT_1("roofline (%)", 12,
 			     "roofline time of these operators / durations of their GPU events",
@@ -175,8 +175,8 @@ static int add_row(void *context, struct trawl_table *table, uint32_t number)
 		return 0;
 	row = tw_table_add_row(table);
 	set_work(rows->who, table, row, &module->self, &module->total);
-	if (rows->efforts[number].flops > 0)
-		tw_table_set_real(table, row, GFLOP, rows->efforts[number].flops / 1e9);
+	if (rows->efforts[number].flops >= 1 && rows->efforts[number].flops < 9e18)
+		tw_table_set_integer(table, row, GFLOP, llround(rows->efforts[number].flops));
 	tw_set_percent(table, row, OF_ROOFLINE, rows->efforts[number].roofline_us * 1000,
 		       (double)rows->efforts[number].ns);
 	if (!number) {
