@@ -39,7 +39,8 @@ struct reading {
 	uint32_t first_module; /* of the captured modules: the first of this trace */
 	uint32_t *order;       /* nodes of calls, by start */
 	uint64_t count;
-	uint8_t *kinds; /* by text id: enum of names below, 0: not asked */
+	uint32_t *key_of; /* by text id: the key of a kernel of this name, 0: not asked */
+	uint8_t *kinds;	  /* by text id: enum of names below, 0: not asked */
 	TW_LIST(struct open_capture) open;
 	TW_LIST(struct call) calls; /* of captures, in order of time */
 	uint32_t *slot;		    /* by host node: 1 + captured node */
@@ -100,8 +101,9 @@ static int prepare(struct reading *r)
 	r->slot = tw_alloc_array(r->a, n, sizeof(uint32_t));
 	r->used = tw_alloc(r->a, n * sizeof(uint32_t));
 	r->order = tw_alloc(r->a, (d->host.call_count + 1) * sizeof(uint32_t));
+	r->key_of = tw_alloc_array(r->a, r->from->texts.count, sizeof(uint32_t));
 	r->kinds = tw_alloc_array(r->a, r->from->texts.count, 1);
-	if (!r->gpu_of || !r->slot || !r->used || !r->order || !r->kinds)
+	if (!r->gpu_of || !r->slot || !r->used || !r->order || !r->kinds || !r->key_of)
 		return -1;
 	memset(r->gpu_of, 0xff, n * sizeof(uint32_t));
 	for (i = d->gpu.count; i-- > 0;)
@@ -226,9 +228,11 @@ static int find_captures(struct reading *r)
 /* The key of a kernel's name in the other trace. */
 static uint32_t key_of_name(struct reading *r, uint32_t name)
 {
-	uint32_t text = tw_trace_borrow_text(r->trace, r->from, name);
+	uint32_t text;
 
-	return text ? tw_graph_key_of(&r->trace->texts, text) : TW_CALL_ANY;
+	if (!r->key_of[name] && (text = tw_trace_borrow_text(r->trace, r->from, name)))
+		r->key_of[name] = tw_graph_key_of(&r->trace->texts, text);
+	return r->key_of[name];
 }
 
 static uint32_t key_of_gpu(struct reading *r, uint32_t g)
