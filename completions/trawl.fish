@@ -66,7 +66,7 @@ complete -c trawl -n '__trawl_is report' -l top-ops -x -d 'operators in the summ
 complete -c trawl -n '__trawl_is report' -l plots -d 'draw roofline.svg'
 complete -c trawl -n '__trawl_is report' -l stacks -x -a 'none modules full' -d 'stacks.folded for flame graphs: modules (default), full or none'
 complete -c trawl -n '__trawl_is report' -l call-stack -d 'add call stacks to the tables of operators by arguments'
-complete -c trawl -n '__trawl_is report' -l group-by -x -d 'rows of operators and kernels for each module, site or pass'
+complete -c trawl -n '__trawl_is report' -l group-by -x -d 'rows of operators and kernels for each module, site, pass, step or phase'
 complete -c trawl -n '__trawl_is report' -l no-python -d 'skip Python functions: faster, without modules and call sites'
 complete -c trawl -n '__trawl_is report' -l each -d 'report each trace separately, in a directory of its name'
 complete -c trawl -n '__trawl_is report' -l capture -r -F -d 'trace that holds the captures of the GPU graphs (repeatable)'

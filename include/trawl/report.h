@@ -20,7 +20,8 @@ struct trawl_report_options {
 	bool gemm_instances;   /* the table of that name is made too */
 	bool kernel_instances; /* and that of runs of kernels without an operation */
 	bool call_stack;       /* tables of operators by arguments have call stacks too */
-	const char *group_by; /* rows of operators and kernels for each "module", "site" or "pass" */
+	const char *
+		group_by; /* rows of operators and kernels for each "module", "site", "pass", "step" or "phase" */
 	const char *only; /* the one table to make, there even without rows; NULL: all there are */
 	unsigned threads; /* 0: one a core */
 	bool no_python;	  /* of the ranks of a job: as in trawl_read_options */

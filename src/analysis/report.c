@@ -73,6 +73,7 @@ struct job {
 	size_t order[ANALYSES];
 	struct tw_gate models, launchers, who; /* opened when they are made, or have failed */
 	int models_status, launchers_status, who_status;
+	struct trawl_error *err;
 };
 
 static bool uses_who(const struct job *job, const struct tw_analysis *analysis)
@@ -145,8 +146,9 @@ static void run_analysis(struct job *job, size_t i)
 	make_table(job, i);
 }
 
-static int make_launchers(struct trawl_report *report, struct tw_timeline *timeline)
+static int make_launchers(const struct job *job)
 {
+	struct trawl_report *report = job->report;
 	const struct tw_derived *d = report->derived;
 
 	const struct trawl_allocator *a = &report->launching.allocator;
@@ -154,11 +156,11 @@ static int make_launchers(struct trawl_report *report, struct tw_timeline *timel
 	return tw_launchers_build(&report->launchers, d, a) ||
 			       tw_parents_init(&report->parents, d, &report->launchers, a) ||
 			       tw_when_build(&report->when, d, a) ||
-			       tw_timeline_of(timeline, d, NULL, d->gpu.count, TW_CODE_NONE,
-					      report->options.linked_only,
+			       tw_timeline_of(&report->timeline, d, NULL, d->gpu.count,
+					      TW_CODE_NONE, report->options.linked_only,
 					      report->options.micro_idle_ns) ?
 		       TRAWL_ENOMEM :
-		       0;
+		       tw_grouping_check(&report->input, job->err);
 }
 
 static int make_who(const struct job *job)
@@ -189,7 +191,7 @@ static void run_step(void *context, size_t step)
 			job->models_status = TRAWL_ENOMEM;
 		tw_gate_open(&job->models);
 	} else if (step == 1) {
-		job->launchers_status = make_launchers(report, &report->timeline);
+		job->launchers_status = make_launchers(job);
 		tw_gate_open(&job->launchers);
 	} else if (step == 2) {
 		job->who_status = make_who(job);
@@ -256,7 +258,10 @@ static int run_steps(struct job *job)
 static int run_only(struct job *job)
 {
 	size_t i;
+	int status = job->report->grouping ? make_launchers(job) : 0;
 
+	if (status)
+		return status;
 	for (i = 0; i < ANALYSES && tw_analyses[i] != job->report->only; i++)
 		;
 	assert(i < ANALYSES);
@@ -274,6 +279,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace,
 	const struct tw_derived *d = report->derived;
 	struct job job = {
 		.report = report,
+		.err = err,
 		.has = TW_NEEDS_MODELS | (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) |
 		       (d->host.count ? TW_NEEDS_HOST : 0) |
 		       (trace->by_process ? TW_NEEDS_EXPORT : 0) |
@@ -284,14 +290,8 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace,
 	};
 	int status;
 
-	if (report->grouping && report->grouping->frames && !(job.has & TW_NEEDS_WHO))
-		return trawl_error_set(
-			err, TRAWL_EUSAGE,
-			"grouping by %s needs Python functions (with_stack=True) or, in "
-			"exports, NVTX ranges: none are recorded",
-			report->grouping->name);
 	/* Passes are those of operators too. */
-	if (report->grouping)
+	if (report->grouping && report->grouping->who)
 		job.has |= TW_NEEDS_WHO;
 	report->input = (struct tw_analysis_input){
 		.trace = trace,

@@ -37,6 +37,11 @@ static int derive_whole(struct tw_derived **own, struct tw_analysis_input *in)
 
 	if (!status && *own) {
 		in->derived = *own;
+		/* These are of GPU events of the part; `who` is of nodes of the host, which are the same. */
+		in->launchers = NULL;
+		in->parents = NULL;
+		in->when = NULL;
+		in->timeline = NULL;
 		in->modelled = NULL;
 	}
 	return status;

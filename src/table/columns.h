@@ -186,5 +186,7 @@
 /* Of GPU events that belong nowhere: launched outside of all modules, frames or steps; without a launch. */
 #define TW_LABEL_NONE "(none)"
 #define TW_LABEL_UNLINKED "(unlinked)"
+#define TW_LABEL_LAUNCHED_OUTSIDE "(launched outside)"
+#define TW_LABEL_NO_LAUNCH "(no launch)"
 
 #endif

@@ -7,9 +7,15 @@ import unittest
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from made_runs import US, Rank
 from support import Case, Report, tracegen, trawl
 
 TABLES = ("modules", "module_classes", "call_sites", "recompute")
+# What has groups: keys of a row without them, and its time.
+GROUPED = {"ops_summary": (("name",), "total_direct_kernel_time_ms"),
+           "kernel_summary": (("Kernel name", "Parent cpu_op", "Kernel stream"), "Kernel duration (µs)_sum"),
+           "ops_unique_args": (("name", "Input Dims", "thread_name"), "total_direct_kernel_time_sum"),
+           "unified_perf_summary": (("name", "Input Dims", "thread_name"), "Kernel Time (µs)_sum")}
 
 
 class Modules(Case):
@@ -70,20 +76,20 @@ class Modules(Case):
             out[key] = out.get(key, 0) + Decimal(r[column])
         return out
 
+    def check_groups(self, plain, grouped, column):
+        """They add up to the rows without them, to the ns."""
+        for table, (keys, time) in GROUPED.items():
+            rows = grouped.table(table)
+            self.assertEqual(list(rows[0])[-1], column)
+            self.assertEqual(self.sums(rows, keys, time), self.sums(plain.table(table), keys, time), table)
+            self.assertGreater(len({r[column] for r in rows}), 1, (column, table))
+
     def test_groups_add_up_to_the_rows_without_them(self):
         trace = self.made("grouped", "--stacks", "--steps", "2")
         plain = self.report_of(trace)
-        tables = {"ops_summary": (("name",), "total_direct_kernel_time_ms"),
-                  "kernel_summary": (("Kernel name", "Parent cpu_op", "Kernel stream"), "Kernel duration (µs)_sum"),
-                  "ops_unique_args": (("name", "Input Dims", "thread_name"), "total_direct_kernel_time_sum"),
-                  "unified_perf_summary": (("name", "Input Dims", "thread_name"), "Kernel Time (µs)_sum")}
         for what, column in (("module", "module"), ("site", "call_site"), ("pass", "pass")):
             grouped = self.report_of(trace, "--group-by", what)
-            for table, (keys, time) in tables.items():
-                rows = grouped.table(table)
-                self.assertEqual(list(rows[0])[-1], column)
-                self.assertEqual(self.sums(rows, keys, time), self.sums(plain.table(table), keys, time), table)
-                self.assertGreater(len({r[column] for r in rows}), 1, (what, table))
+            self.check_groups(plain, grouped, column)
             if what == "pass":
                 self.assertEqual({r["pass"] for r in grouped.table("ops_summary")}, {"forward", "backward"})
         # Kernels of a module, copies and memsets aside, are those of its own time.
@@ -92,16 +98,76 @@ class Modules(Case):
         for row in plain.table("modules"):
             self.assertLessEqual(own.get((row["module"],), 0) / 1000, Decimal(row["self GPU time (ms)"]))
 
+    def served(self):
+        """Two steps that each read a prompt and write for it, with work of neither, and work in no step."""
+        r = Rank()
+        r.run("aten::fill_", 3001)
+        for number in (4, 5):
+            with r.step(number):
+                r.run("aten::copy_", 10 * US + number)
+                with r.inside("step[EXTEND bs=1 toks=8]"):
+                    r.run("aten::mm", 100 * US + number, [[8, 4], [4, 4]])
+                with r.inside("step[DECODE bs=2]"):
+                    r.run("aten::mm", 20 * US + number, [[2, 4], [4, 4]])
+                    # The GPU is at it long after the step ended on the host.
+                    r.run("aten::mm", 900 * US, [[2, 4], [4, 4]])
+        r.run("aten::fill_", 5003)
+        r.work("kernel", "lost", 7009, 7, r.now, None)
+        return self.write(r.document(), "served.json")
+
+    def test_groups_of_steps_and_phases(self):
+        trace = self.served()
+        plain = self.report_of(trace)
+        steps, phases = (self.report_of(trace, "--group-by", what) for what in ("step", "phase"))
+        self.check_groups(plain, steps, "step")
+        self.check_groups(plain, phases, "phase")
+        kernels = "kernel_summary", "Kernel duration (µs)_sum"
+        self.assertEqual(self.sums(steps.table(kernels[0]), ("Kernel name", "step"), kernels[1]),
+                         {("aten_fill__kernel", "(launched outside)"): Decimal("8.004"),
+                          ("aten_copy__kernel", "ProfilerStep#4"): Decimal("10.004"),
+                          ("aten_copy__kernel", "ProfilerStep#5"): Decimal("10.005"),
+                          ("aten_mm_kernel", "ProfilerStep#4"): Decimal("1020.008"),
+                          ("aten_mm_kernel", "ProfilerStep#5"): Decimal("1020.010"),
+                          ("lost", "(no launch)"): Decimal("7.009")})
+        self.assertEqual(self.sums(phases.table(kernels[0]), ("Kernel name", "phase"), kernels[1]),
+                         {("aten_fill__kernel", "(launched outside)"): Decimal("8.004"),
+                          ("aten_copy__kernel", "(launched outside)"): Decimal("20.009"),
+                          ("aten_mm_kernel", "prefill"): Decimal("200.009"),
+                          ("aten_mm_kernel", "decode"): Decimal("1840.009"),
+                          ("lost", "(no launch)"): Decimal("7.009")})
+        # Per group they are the rows of the tables of steps and phases.
+        for grouped, column, table, time in ((steps, "step", "steps", "GPU time (ms)"),
+                                             (phases, "phase", "phases_summary", "GPU time (ms)")):
+            sums = self.sums(grouped.table(kernels[0]), (column,), kernels[1])
+            name = "name" if table == "steps" else "phase"
+            rows = [r for r in plain.table(table) if r[time] and r[name] != "(outside)"]
+            self.assertEqual({r[name]: Decimal(r[time]) * 1000 for r in rows},
+                             {g[0]: t for g, t in sums.items() if table == "steps" or g[0][0] != "("})
+
+    def test_groups_of_generated_steps(self):
+        for kind in ("train", "decode"):
+            trace = self.made(kind, "--kind", kind, "--steps", "3", "--run-ahead-us", "700")
+            plain, grouped = self.report_of(trace), self.report_of(trace, "--group-by", "step")
+            self.check_groups(plain, grouped, "step")
+            self.assertEqual({r["step"] for r in grouped.table("ops_unique_args")},
+                             {r["name"] for r in plain.table("steps") if r["step"]})
+
     def test_groups_need_what_they_are_of(self):
         trace = self.made("plain", "--steps", "1")
         out = self.tmp / "none"
         for what, message in (("module", "grouping by module needs Python functions"),
-                              ("layer", "cannot group by 'layer', only by module, site, pass")):
+                              ("phase", "grouping by phase needs annotations of an inference server (prefill, "
+                                        "decode): none are recorded"),
+                              ("layer", "cannot group by 'layer', only by module, site, pass, step, phase\n")):
             done = trawl("report", "-q", "-o", out, "--group-by", what, trace)
             self.assertEqual(done.rc, 2, done)
             self.assertIn(message, done.err)
         rows = self.report_of(trace, "--group-by", "pass").table("ops_summary")
         self.assertEqual({r["pass"] for r in rows}, {"forward", "backward"})
+        without = self.write(trace.read_text().replace("ProfilerStep#", "Step#"), "without.json")
+        done = trawl("report", "-q", "-o", out, "--group-by", "step", without)
+        self.assertEqual(done.rc, 2, done)
+        self.assertIn("grouping by step needs profiler steps (ProfilerStep#N): none are recorded", done.err)
 
     def test_call_stacks_of_operators(self):
         report = self.report_of(self.made("stacked", "--stacks", "--steps", "1"), "--call-stack")

@@ -1,6 +1,7 @@
 #include "analysis/who/grouping.h"
 
 #include "analysis/who/op_stacks.h"
+#include "analysis/who/sweep.h"
 
 #include "base/alloc.h"
 
@@ -21,7 +22,7 @@ static uint32_t site_of(const struct tw_analysis_input *in, uint64_t gpu)
 	return tw_attribution_of_gpu(in->who, gpu)->site;
 }
 
-static void add_site(const struct tw_analysis_input *in, uint32_t group, struct tw_str *out)
+static void add_text(const struct tw_analysis_input *in, uint32_t group, struct tw_str *out)
 {
 	size_t len;
 	const char *text = tw_pool_text(&in->trace->texts, group, &len);
@@ -40,14 +41,63 @@ static void add_pass(const struct tw_analysis_input *in, uint32_t group, struct 
 	tw_str_add_cstr(out, tw_pass_names[group]);
 }
 
+static bool has_frames(const struct tw_analysis_input *in)
+{
+	return tw_has_frames(in->trace) || in->trace->captures.modules.count;
+}
+
+/* By name: processes have steps of the same name. */
+static uint32_t step_of(const struct tw_analysis_input *in, uint64_t gpu)
+{
+	uint32_t span = in->when->step[gpu];
+
+	return span == TW_NONE ? TW_GROUP_OUTSIDE :
+				 in->trace->events.name[in->when->steps.items[span].event];
+}
+
+static bool has_steps(const struct tw_analysis_input *in)
+{
+	return in->when->steps.count;
+}
+
+/* 0 is left to operators without GPU events. */
+static uint32_t phase_of(const struct tw_analysis_input *in, uint64_t gpu)
+{
+	enum tw_phase phase = tw_when_phase(in->when, gpu);
+
+	return phase == TW_PHASES ? TW_GROUP_OUTSIDE : (uint32_t)phase + 1;
+}
+
+static void add_phase(const struct tw_analysis_input *in, uint32_t group, struct tw_str *out)
+{
+	(void)in;
+	if (group)
+		tw_str_add_cstr(out, tw_phase_names[group - 1]);
+}
+
+static bool has_phases(const struct tw_analysis_input *in)
+{
+	return in->when->served.count;
+}
+
+#define FRAMES_NEEDED "Python functions (with_stack=True) or, in exports, NVTX ranges"
+
 static const struct tw_grouping groupings[] = {
 	{ "module",
-	  TW_TEXT(TW_COL_MODULE, 60, "module path of the launch", .over_ranks = TRAWL_KEY), true,
-	  module_of, add_module },
+	  TW_TEXT(TW_COL_MODULE, 60, "module path of the launch", .over_ranks = TRAWL_KEY),
+	  TW_LABEL_UNLINKED, true, has_frames, FRAMES_NEEDED, module_of, add_module },
 	{ "site", TW_TEXT(TW_COL_CALL_SITE, 60, "call site of the launch", .over_ranks = TRAWL_KEY),
-	  true, site_of, add_site },
+	  TW_LABEL_UNLINKED, true, has_frames, FRAMES_NEEDED, site_of, add_text },
 	{ "pass", TW_TEXT("pass", 12, "forward, backward or recompute", .over_ranks = TRAWL_KEY),
-	  false, pass_of, add_pass },
+	  TW_LABEL_UNLINKED, true, NULL, NULL, pass_of, add_pass },
+	{ "step", TW_TEXT("step", 24, "profiler step of the launch", .over_ranks = TRAWL_KEY),
+	  TW_LABEL_NO_LAUNCH, false, has_steps, "profiler steps (ProfilerStep#N)", step_of,
+	  add_text },
+	{ "phase",
+	  TW_TEXT("phase", 12, "phase of the inference step of the launch",
+		  .over_ranks = TRAWL_KEY),
+	  TW_LABEL_NO_LAUNCH, false, has_phases,
+	  "annotations of an inference server (prefill, decode)", phase_of, add_phase },
 };
 
 const struct tw_grouping *tw_grouping_named(const char *name, struct tw_str *names)
@@ -61,6 +111,16 @@ const struct tw_grouping *tw_grouping_named(const char *name, struct tw_str *nam
 			tw_str_addf(names, "%s%s", i ? ", " : "", groupings[i].name);
 	}
 	return NULL;
+}
+
+int tw_grouping_check(const struct tw_analysis_input *in, struct trawl_error *err)
+{
+	const struct tw_grouping *g = in->grouping;
+
+	if (!g || !g->is_recorded || g->is_recorded(in))
+		return 0;
+	return trawl_error_set(err, TRAWL_EUSAGE, "grouping by %s needs %s: none are recorded",
+			       g->name, g->needs);
 }
 
 uint32_t tw_group_of_gpu(const struct tw_analysis_input *in, uint64_t gpu)
@@ -102,8 +162,10 @@ void tw_set_group(const struct tw_analysis_input *in, struct trawl_table *table,
 	if (!in->grouping)
 		return;
 	column = trawl_table_columns(table) - 1;
-	if (group == TW_GROUP_UNLINKED) {
-		tw_table_set_str(table, row, column, TW_LABEL_UNLINKED);
+	if (group >= TW_GROUP_OUTSIDE) {
+		tw_table_set_str(table, row, column,
+				 group == TW_GROUP_UNLINKED ? in->grouping->unlinked :
+							      TW_LABEL_LAUNCHED_OUTSIDE);
 		return;
 	}
 	tw_str_init(&name, in->allocator);

@@ -11,16 +11,24 @@
 struct tw_grouping {
 	const char *name; /* as options have it */
 	struct trawl_column column;
-	bool frames; /* needs a trace that has them */
+	const char *unlinked; /* the name of events without a recorded launch */
+	bool who;	      /* needs attributions */
+	/* Whether the trace has what it groups by, which `needs` names; NULL: any has. */
+	bool (*is_recorded)(const struct tw_analysis_input *in);
+	const char *needs;
 	/* Of an event with a recorded launch. */
 	uint32_t (*of_gpu)(const struct tw_analysis_input *in, uint64_t gpu);
 	void (*add_name)(const struct tw_analysis_input *in, uint32_t group, struct tw_str *out);
 };
 
 #define TW_GROUP_UNLINKED UINT32_MAX
+#define TW_GROUP_OUTSIDE (UINT32_MAX - 1) /* launched in no step */
 
 /* NULL: there is none of that name; `names` (may be NULL) gets those there are. */
 const struct tw_grouping *tw_grouping_named(const char *name, struct tw_str *names);
+
+/* 0 or TRAWL_EUSAGE: what the grouping, if any, needs is not recorded. */
+int tw_grouping_check(const struct tw_analysis_input *in, struct trawl_error *err);
 
 /* The group of a GPU event; 0 without a grouping. */
 uint32_t tw_group_of_gpu(const struct tw_analysis_input *in, uint64_t gpu);

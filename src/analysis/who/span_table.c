@@ -56,9 +56,9 @@ void tw_add_rest_rows(struct trawl_table *table, const struct tw_derived *d,
 	tw_table_set_str(table, row, columns->name, "(outside)");
 	tw_table_set_integer(table, row, columns->during + TW_BUSY_BUSY, work->outside_ns);
 	row = tw_table_add_row(table);
-	tw_table_set_str(table, row, columns->name, "(launched outside)");
+	tw_table_set_str(table, row, columns->name, TW_LABEL_LAUNCHED_OUTSIDE);
 	tw_set_span_work(table, row, columns->work, d, work->outside, NULL, work->has_launches);
 	row = tw_table_add_row(table);
-	tw_table_set_str(table, row, columns->name, "(no launch)");
+	tw_table_set_str(table, row, columns->name, TW_LABEL_NO_LAUNCH);
 	tw_set_span_work(table, row, columns->work, d, work->rest, NULL, true);
 }

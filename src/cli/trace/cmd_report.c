@@ -288,7 +288,7 @@ static const struct cli_option own_options[] = {
 	{ "call-stack", 0, &cli_flag, NULL, AT(reporting.options.call_stack),
 	  "add call stacks to the tables of operators by arguments" },
 	{ "group-by", 0, &cli_string, "WHAT", AT(reporting.options.group_by),
-	  "rows of operators and kernels for each module, site or pass" },
+	  "rows of operators and kernels for each module, site, pass, step or phase" },
 	{ "no-python", 0, &cli_flag, NULL, AT(reporting.options.no_python),
 	  "skip Python functions: faster, without modules and call sites" },
 	{ "each", 0, &cli_flag, NULL, AT(each),
