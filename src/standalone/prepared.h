@@ -39,6 +39,7 @@ struct tw_prepared {
 	struct tw_multi_kernel *multi_kernel;
 	/* What limits the run, for people; NULL: it was not diagnosed. */
 	const struct trawl_table *findings;
+	const struct trawl_table *modules; /* GPU time by module; NULL: none are recorded */
 	struct tw_arena arena;
 	struct tw_prepared_table *tables;
 };

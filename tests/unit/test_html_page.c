@@ -33,7 +33,7 @@ static int teardown(void **state)
 static void render(const char *markdown)
 {
 	static const char *const style[] = { "p { margin: 0; }" };
-	struct tw_html_page wanted = { "a <title>", style, 1, scratch.dir };
+	struct tw_html_page wanted = { "a <title>", style, 1, scratch.dir, "open.svg" };
 	struct trawl_error err;
 	struct tw_str text;
 
@@ -128,6 +128,30 @@ static void pictures_are_inside(void **state)
 		assert_page(want, true);
 		tw_str_release(&page);
 	}
+}
+
+/* One as it is, to be pointed at, if it is one of ours; others as ever. */
+static void an_open_picture(void **state)
+{
+	static const char ours[] =
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\"><g/></svg>\n";
+
+	scratch_write(&scratch, "open.svg", ours);
+	scratch_write(&scratch, "a.svg", ours);
+	render("![x](open.svg)\n\n![y](a.svg)\n");
+	assert_page("<p><svg width=\"1\"><g/></svg>\n</p>", true);
+	assert_page("alt=\"y\"", true);
+	assert_page("alt=\"x\"", false);
+	tw_str_release(&page);
+	scratch_write(&scratch, "open.svg", "<script>1</script>");
+	render("![x](open.svg)\n");
+	assert_page("<script", false);
+	assert_page("alt=\"x\"", true);
+	tw_str_release(&page);
+	scratch_write(&scratch, "open.svg", "");
+	render("![x](open.svg)\n");
+	assert_page("alt=\"x\"", true);
+	tw_str_release(&page);
 }
 
 static void an_empty_text(void **state)
@@ -229,6 +253,7 @@ int main(void)
 		cmocka_unit_test(tables_have_a_box),
 		cmocka_unit_test(nothing_runs_and_nothing_is_loaded),
 		cmocka_unit_test(pictures_are_inside),
+		cmocka_unit_test(an_open_picture),
 		cmocka_unit_test(an_empty_text),
 		cmocka_unit_test(bars),
 		cmocka_unit_test(many_bars),

@@ -279,6 +279,7 @@ int cli_analyse(const struct cli_analysing *a, const struct cli_trace_report *ma
 	tw_prepared_init(&run.prepared, cli_output_dir(&a->reporting),
 			 tw_reuse_allocator(made->memory));
 	run.prepared.findings = trawl_diagnosis_findings(run.diagnosis);
+	run.prepared.modules = trawl_report_find(made->report, "modules");
 	status = write_and_print(&run, made->report);
 	tw_prepared_release(&run.prepared);
 	trawl_table_free(run.categories);

@@ -72,6 +72,7 @@ const char *const tw_report_style[] = {
 	"td { min-width: 3.5rem; max-width: 24rem; font-variant-numeric: tabular-nums; }",
 	"td code { background: none; padding: 0; overflow-wrap: anywhere; }",
 	"td:has(code) { min-width: 11rem; }",
+	"svg { width: 100%; max-width: 46rem; height: auto; border-radius: 6px; }",
 	"img { max-width: 100%; height: auto; border-radius: 6px; background: #ffffff; }",
 	":target { background: var(--mark); scroll-margin-top: 0.5rem; }",
 	"@media print {",
@@ -81,4 +82,4 @@ const char *const tw_report_style[] = {
 	"}",
 };
 
-const size_t tw_report_style_lines = 77;
+const size_t tw_report_style_lines = 78;

@@ -39,6 +39,18 @@ void tw_svg_end(struct tw_str *out)
 	tw_str_add_cstr(out, "</svg>\n");
 }
 
+void tw_svg_told_begin(struct tw_str *out, const char *text)
+{
+	tw_str_add_cstr(out, "<g><title>");
+	add_text(out, text, 0);
+	tw_str_add_cstr(out, "</title>");
+}
+
+void tw_svg_told_end(struct tw_str *out)
+{
+	tw_str_add_cstr(out, "</g>\n");
+}
+
 void tw_svg_text(struct tw_str *out, double x, double y, const struct tw_svg_font *font,
 		 const char *text, size_t cells)
 {

@@ -35,6 +35,9 @@ void tw_svg_box(struct tw_str *out, double left, double top, double right, doubl
 		const char *colour);
 void tw_svg_line(struct tw_str *out, double x1, double y1, double x2, double y2, double width,
 		 const char *colour);
+/* What is between is one thing: pointing at it shows any text, whole. */
+void tw_svg_told_begin(struct tw_str *out, const char *text);
+void tw_svg_told_end(struct tw_str *out);
 /* A number of a path or an attribute, with `before` in front. */
 void tw_svg_number(struct tw_str *out, const char *before, double value);
 

@@ -201,11 +201,24 @@ static void drop_picture(cmark_node *image)
 	cmark_node_free(image);
 }
 
-/* The tag is ours: cmark leaves out data that are SVG.  In it no script runs, nothing is loaded. */
-static void put_picture(cmark_node *image, struct tw_str *bytes, struct tw_str *tag)
-{
-	cmark_node *own;
+/* As our own pictures start; in a page without what is only for files. */
+#define SVG_START "<svg"
+#define SVG_NAMESPACE " xmlns=\"http://www.w3.org/2000/svg\""
 
+static bool put_open(const struct tw_str *bytes, struct tw_str *tag)
+{
+	static const char start[] = SVG_START SVG_NAMESPACE;
+	const size_t len = sizeof(start) - 1;
+
+	if (bytes->len < len || memcmp(bytes->ptr, start, len))
+		return false;
+	tw_str_add_cstr(tag, SVG_START);
+	tw_str_add(tag, bytes->ptr + len, bytes->len - len);
+	return true;
+}
+
+static void add_img(cmark_node *image, struct tw_str *bytes, struct tw_str *tag)
+{
 	tw_str_add_cstr(tag, "<img src=\"data:image/svg+xml;base64,");
 	tw_add_base64(tag, (const unsigned char *)bytes->ptr, bytes->len);
 	tw_str_add_cstr(tag, "\" alt=\"");
@@ -213,6 +226,15 @@ static void put_picture(cmark_node *image, struct tw_str *bytes, struct tw_str *
 	seen_text(image, bytes);
 	tw_escape_html(tag, bytes->len ? bytes->ptr : "", bytes->len);
 	tw_str_add_cstr(tag, "\" />");
+}
+
+/* The tag is ours: cmark leaves out data that are SVG.  In it no script runs, nothing is loaded. */
+static void put_picture(cmark_node *image, bool open, struct tw_str *bytes, struct tw_str *tag)
+{
+	cmark_node *own;
+
+	if (!open || !put_open(bytes, tag))
+		add_img(image, bytes, tag);
 	if (tag->failed || bytes->failed)
 		return;
 	own = cmark_node_new_with_mem(CMARK_NODE_CUSTOM_INLINE, &cmark_memory);
@@ -221,7 +243,7 @@ static void put_picture(cmark_node *image, struct tw_str *bytes, struct tw_str *
 	cmark_node_free(image);
 }
 
-static void embed(cmark_node *image, const char *dir, struct anchors *list)
+static void embed(cmark_node *image, const struct tw_html_page *page, struct anchors *list)
 {
 	const char *name = cmark_node_get_url(image);
 	struct tw_str *path = &list->texts[0], *bytes = &list->texts[1], *tag = &list->texts[2];
@@ -232,12 +254,12 @@ static void embed(cmark_node *image, const char *dir, struct anchors *list)
 	tw_str_clear(bytes);
 	tw_str_clear(tag);
 	if (is_plain_svg(name)) {
-		tw_str_addf(path, "%s/%s", dir, name);
+		tw_str_addf(path, "%s/%s", page->dir, name);
 		status = path->failed ? TRAWL_ENOMEM :
 					tw_file_read_found(path->ptr, PICTURE_LIMIT, bytes, &err);
 	}
 	if (!status)
-		put_picture(image, bytes, tag);
+		put_picture(image, page->open && !strcmp(name, page->open), bytes, tag);
 	else
 		drop_picture(image);
 	list->failed |= bytes->failed || tag->failed || status == TRAWL_ENOMEM;
@@ -264,7 +286,7 @@ static cmark_node *parse(const struct tw_str *markdown)
 }
 
 /* Anchors of all headings, pictures in place of their names. */
-static void prepare(cmark_node *document, const char *dir, struct anchors *list)
+static void prepare(cmark_node *document, const struct tw_html_page *page, struct anchors *list)
 {
 	cmark_iter *iter = cmark_iter_new(document);
 	struct tw_str *text = &list->texts[3], *anchor = &list->texts[4];
@@ -276,7 +298,7 @@ static void prepare(cmark_node *document, const char *dir, struct anchors *list)
 
 		/* The iterator is after an image when it is left, which may then go. */
 		if (event == CMARK_EVENT_EXIT && type == CMARK_NODE_IMAGE) {
-			embed(node, dir, list);
+			embed(node, page, list);
 		} else if (event == CMARK_EVENT_ENTER && type == CMARK_NODE_HEADING) {
 			tw_str_clear(text);
 			tw_str_clear(anchor);
@@ -400,7 +422,7 @@ static void render(const struct tw_html_page *page, const struct tw_str *markdow
 {
 	cmark_node *document = parse(markdown);
 
-	prepare(document, page->dir, list);
+	prepare(document, page, list);
 	if (!list->failed)
 		add_page(out, page,
 			 cmark_render_html_with_mem(document, CMARK_OPT_DEFAULT, NULL,

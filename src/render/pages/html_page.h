@@ -18,7 +18,9 @@ struct tw_html_page {
 	const char *title;	  /* any text */
 	const char *const *style; /* CSS by lines */
 	size_t style_lines;
-	const char *dir; /* where the pictures are: PNG, named without a directory */
+	const char *dir; /* where the pictures are: SVG, named without a directory */
+	const char
+		*open; /* of them, one of our own that is put in as it is, to be pointed at; NULL */
 };
 
 /* A picture that is not there leaves its text.  TRAWL_ENOMEM; the parser itself ends the process. */

@@ -1,4 +1,4 @@
-/* The pictures of the reports: time by category, and operations under the roofline. */
+/* The pictures of the reports: time by category, operations under the roofline, modules. */
 #include "standalone/reports/reports.h"
 
 #include "base/alloc.h"
@@ -215,7 +215,7 @@ static bool add_roofline(const struct tw_report_material *m, struct tw_str *out)
 	return !status;
 }
 
-/* ---- both */
+/* ---- all */
 
 static int write_chart(const struct tw_report_material *m, const char *name,
 		       bool (*add)(const struct tw_report_material *m, struct tw_str *out),
@@ -246,6 +246,9 @@ int tw_report_charts(struct tw_report_material *m, struct trawl_error *err)
 	status = write_chart(&own, TW_TIME_CHART, add_time_chart, &m->has_time_chart, err);
 	if (!status)
 		status = write_chart(&own, TW_ROOFLINE_CHART, add_roofline, &m->has_roofline, err);
+	if (!status)
+		status = write_chart(&own, TW_MODULE_CHART, tw_report_module_chart,
+				     &m->has_module_chart, err);
 	tw_prepared_release(&prepared);
 	m->without_charts = "no operation has GPU work that could be drawn";
 	return status;

@@ -104,6 +104,8 @@ void tw_fair_write(struct tw_report_material *m, struct tw_str *out)
 		tw_str_add_cstr(out, "\n![Time by category](" TW_TIME_CHART ")\n");
 	if (m->has_roofline)
 		tw_str_add_cstr(out, "\n![Operations under the roofline](" TW_ROOFLINE_CHART ")\n");
+	if (m->has_module_chart)
+		tw_str_add_cstr(out, "\n![GPU time by module](" TW_MODULE_CHART ")\n");
 	tw_str_add_cstr(out, RULE);
 	tw_report_recommendations(m, out);
 	tw_str_add(out, details.ptr ? details.ptr : "", details.len);

@@ -151,7 +151,7 @@ void tw_fair_appendix(const struct tw_report_material *m, struct tw_str *out)
 			    "optimize, in `replay_packages/`.\n\n" :
 			    "None were generated.\n\n");
 	tw_str_add_cstr(out, "### Charts\n");
-	if (!m->has_time_chart && !m->has_roofline)
+	if (!m->has_time_chart && !m->has_roofline && !m->has_module_chart)
 		tw_str_addf(out, "None: %s.\n", m->without_charts);
 	else
 		tw_str_addf(out, "They stand below the executive summary%s.\n",

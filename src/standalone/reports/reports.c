@@ -116,8 +116,8 @@ static int write_text(const struct tw_report_material *m, const char *name,
 static int write_page(const struct tw_report_material *m, const struct tw_str *markdown,
 		      struct trawl_error *err)
 {
-	struct tw_html_page page = { NULL, tw_report_style, tw_report_style_lines,
-				     m->prepared->dir };
+	struct tw_html_page page = { NULL, tw_report_style, tw_report_style_lines, m->prepared->dir,
+				     TW_MODULE_CHART };
 	struct tw_str text, title;
 	int status;
 
@@ -156,6 +156,7 @@ int tw_reports(struct tw_prepared *prepared, const struct tw_reports_options *op
 					.model = options->model,
 					.no_workbook = options->no_workbook,
 					.findings = prepared->findings,
+					.modules = prepared->modules,
 					.manifest = prepared->manifest,
 					.platform = prepared->manifest->platform,
 					.without_charts = "they were not asked for" };

@@ -10,6 +10,7 @@
 #define TW_PRIORITY_DATA "priority_data.json"
 #define TW_TIME_CHART "time_by_category.svg"
 #define TW_ROOFLINE_CHART "roofline.svg"
+#define TW_MODULE_CHART "modules.svg"
 
 struct tw_report_category {
 	const struct tw_prepared_category *entry;
@@ -70,7 +71,7 @@ struct tw_report_material {
 	struct tw_prepared *prepared;
 	const char *model, *platform; /* NULL: not known */
 	bool no_workbook;
-	const struct trawl_table *findings; /* NULL: none */
+	const struct trawl_table *findings, *modules; /* NULL: none */
 	const struct tw_manifest *manifest;
 	TW_FIELD_LIST(struct tw_report_category) categories; /* in the manifest's order */
 	TW_FIELD_LIST(struct tw_bottleneck) bottlenecks;
@@ -80,7 +81,7 @@ struct tw_report_material {
 	struct tw_facts facts;
 	const char **packages; /* names of files, sorted */
 	size_t package_count;
-	bool has_time_chart, has_roofline;
+	bool has_time_chart, has_roofline, has_module_chart;
 	const char *without_charts; /* why one of them is not there; "" */
 };
 
@@ -112,5 +113,7 @@ void tw_report_title(const struct tw_report_material *material, struct tw_str *o
 
 /* Draws the charts that there is something for, and notes which. */
 int tw_report_charts(struct tw_report_material *material, struct trawl_error *err) TRAWL_MUST_CHECK;
+/* module_chart.c: GPU time of modules in each other; whether there is something to draw. */
+bool tw_report_module_chart(const struct tw_report_material *material, struct tw_str *out);
 
 #endif
