@@ -368,8 +368,8 @@ static void check_host_name(char *const *fields)
 		"ordinary",	   "peer_copy",	   "waits_for_device", "waits_for_stream",
 		"blocking_copy",   "allocation",   "module_load",      "implicit_wait",
 		"event_record",	   "event_wait",   "worker_loading",   "checkpointing",
-		"recomputation",   "compilation",  "optimizer_step",   "capture_begin",
-		"capture_end"
+		"recomputation",   "compilation",  "optimizer_step",   "step",
+		"capture_begin",   "capture_end"
 	};
 	char name[100];
 	unsigned found = tw_host_kinds_of(name, plain(fields[0], name)), i;

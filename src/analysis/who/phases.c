@@ -20,26 +20,25 @@ enum {
 	SERVED_COLUMNS
 };
 
-#define SERVED_COLUMN_LIST(first)                                                             \
-	[(first) + SERVED_CONTEXT] = TW_INTEGER("prefill requests", 10,                       \
-						"requests whose prompt it reads",             \
-						.over_ranks = TRAWL_TOTAL, .values = ">=0"),  \
-		   [(first) + SERVED_GENERATION] =                                            \
-			   TW_INTEGER("decode requests", 10, "requests that it writes for",   \
-				      .over_ranks = TRAWL_TOTAL, .values = ">=0"),            \
-		   [(first) + SERVED_READ] =                                                  \
-			   TW_INTEGER("prefill tokens", 12, "new tokens of the former",       \
-				      .over_ranks = TRAWL_TOTAL, .values = ">=0"),            \
-		   [(first) + SERVED_WRITTEN] =                                               \
-			   TW_INTEGER("decode tokens", 12, "new tokens of the latter",        \
-				      .over_ranks = TRAWL_TOTAL, .values = ">=0"),            \
-		   [(first) + SERVED_TOKENS] = TW_INTEGER("tokens", 12, "new tokens of both", \
-							  .over_ranks = TRAWL_TOTAL,          \
-							  .values = ">=0")
+#define SERVED_COLUMN_LIST(first, total)                                                         \
+	[(first) + SERVED_CONTEXT] = TW_INTEGER("prefill requests", 10,                          \
+						"requests whose prompt it reads",                \
+						.over_ranks = (total), .values = ">=0"),         \
+		   [(first) + SERVED_GENERATION] =                                               \
+			   TW_INTEGER("decode requests", 10, "requests that it writes for",      \
+				      .over_ranks = (total), .values = ">=0"),                   \
+		   [(first) + SERVED_READ] = TW_INTEGER("prefill tokens", 12,                    \
+							"new tokens of the former",              \
+							.over_ranks = (total), .values = ">=0"), \
+		   [(first) + SERVED_WRITTEN] =                                                  \
+			   TW_INTEGER("decode tokens", 12, "new tokens of the latter",           \
+				      .over_ranks = (total), .values = ">=0"),                   \
+		   [(first) + SERVED_TOKENS] = TW_INTEGER("tokens", 12, "new tokens of both",    \
+							  .over_ranks = (total), .values = ">=0")
 
-#define RATE_COLUMN                                                                  \
+#define RATE_COLUMN(share)                                                           \
 	TW_REAL(TW_COL_TOKENS_PER_S, "1/s", 1, 12, "tokens per second of busy time", \
-		.over_ranks = TRAWL_SHARE, .values = ">=0")
+		.over_ranks = (share), .values = ">=0")
 
 /* -1: not known, and stays so in sums. */
 static void add_served(int64_t *sums, const struct tw_served_step *step)
@@ -102,17 +101,17 @@ static const struct trawl_column columns[] = {
 			  .values = "prefill|decode|mixed|diffusion"),
 	[START] = TW_US("host start (µs)", 20, "start on the host, trace clock"),
 	[WALL] = TW_MS("wall (ms)", 14, "duration on the host", .values = ">=0"),
-	SERVED_COLUMN_LIST(SERVED),
+	SERVED_COLUMN_LIST(SERVED, TRAWL_NOT_SUMMED),
 	/* Over ranks phases_summary has their sums. */
-	TW_SPAN_COLUMN_LIST(SPAN_COLUMNS, TRAWL_NOT_SUMMED),
+	TW_SPAN_COLUMN_LIST(SPAN_COLUMNS, TRAWL_NOT_SUMMED, TRAWL_NOT_SUMMED),
 	TW_BUSY_COLUMN_LIST(BY_TIME, " by time (ms)", "in its time", TRAWL_NOT_SUMMED,
-			    TRAWL_NOT_SUMMED),
+			    TRAWL_NOT_SUMMED, TRAWL_NOT_SUMMED),
 	[HOST] = TW_MS("host (ms)", 14, "operators and calls on its thread, in its time",
 		       .values = ">=0"),
 	[WAITING] = TW_MS("waiting (ms)", 14,
 			  "calls on its thread that wait for the GPU (synchronization)",
 			  .values = ">=0"),
-	[RATE] = RATE_COLUMN,
+	[RATE] = RATE_COLUMN(TRAWL_NOT_SUMMED),
 };
 
 static void add_phase_row(const struct tw_analysis_input *in, struct trawl_table *table,
@@ -193,7 +192,7 @@ static const struct trawl_column sum_columns[] = {
 			       .over_ranks = TRAWL_KEY, .values = "!"),
 	[SUM_STEPS] = TW_INTEGER("steps", 8, "annotations, of nested ones the outermost",
 				 .over_ranks = TRAWL_COUNT, .values = "!>=1"),
-	SERVED_COLUMN_LIST(SUM_SERVED),
+	SERVED_COLUMN_LIST(SUM_SERVED, TRAWL_TOTAL),
 	[SUM_EVENTS] = TW_INTEGER(TW_COL_GPU_EVENTS, 10, "GPU events launched in them",
 				  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[SUM_GPU] = TW_MS(TW_COL_GPU_TIME_MS, 14, "sum of their durations",
@@ -212,7 +211,7 @@ static const struct trawl_column sum_columns[] = {
 			       .over_ranks = TRAWL_SHARE, .values = ">=0"),
 	[SUM_MOST] = TW_MS("max busy (ms)", 14, "the same, max", .over_ranks = TRAWL_MAX,
 			   .values = ">=0"),
-	[SUM_RATE] = RATE_COLUMN,
+	[SUM_RATE] = RATE_COLUMN(TRAWL_SHARE),
 };
 
 struct sum {
