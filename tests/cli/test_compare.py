@@ -190,6 +190,12 @@ class Verdicts(Compare):
         self.assertNotIn("Rank", self.compare(a, c).out)
         self.assertNotIn("Compute Time by Rank", self.page.read_text())
 
+    def test_a_nanosecond_is_of_its_part(self):
+        """Each in its own part, of one GPU: 1 and 3 ns of exposed communication."""
+        a, b = (self.write(trace(100, comm), f"{comm}.json") for comm in (0.001, 0.003))
+        row = self.by(self.tables(a, b)[SPLIT], "exposed communication", "part")
+        self.assertEqual((row["baseline ms"], row["test ms"]), (1e-6, 3e-6))
+
     def test_the_difference_by_part_and_rank(self):
         """Rank 2 of 5 computes 60 us longer: it is 1/5 of the mean, what the others wait 4/5."""
         a, b = self.waiting("a", [100] * 5), self.waiting("b", [100, 100, 160, 100, 100])

@@ -351,6 +351,19 @@ static void as_many_captures_as_launches_are_pieces(void **state)
 	end(r, trace);
 }
 
+/* Launches of the same nodes are one graph, of a single one too. */
+static void launches_of_one_node_are_one_graph(void **state)
+{
+	struct trawl_trace *trace = replayed("a", 3);
+	struct trawl_report *r = with_capture(trace, captured("a", 8, NAMED));
+
+	(void)state;
+	assert_int_equal(rows_of(r, "graphs"), 1);
+	assert_string_equal(cell_at(r, "graphs", 0, "launches"), "3");
+	check_count(r, "aten::op_a", "3");
+	end(r, trace);
+}
+
 /* ---- graphs with ids */
 
 static void an_id_makes_a_graph(void **state)
@@ -538,6 +551,7 @@ int main(void)
 		cmocka_unit_test(a_trace_without_captures_is_said_to_be_one),
 		cmocka_unit_test(what_captures_do_not_agree_on_is_not_said),
 		cmocka_unit_test(as_many_captures_as_launches_are_pieces),
+		cmocka_unit_test(launches_of_one_node_are_one_graph),
 		cmocka_unit_test(an_id_makes_a_graph),
 		cmocka_unit_test(an_eager_run_knows_by_name_and_by_place),
 		cmocka_unit_test(a_fifth_of_the_gpu_time_in_graphs_is_told),
