@@ -8,7 +8,7 @@ from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from made_runs import US, Rank
-from support import Case, Report, tracegen, trawl
+from support import Case, Report, document, event, kernel, launch, op, tracegen, trawl
 
 TABLES = ("modules", "module_classes", "call_sites", "recompute")
 # What has groups: keys of a row without them, and its time.
@@ -168,6 +168,18 @@ class Modules(Case):
         done = trawl("report", "-q", "-o", out, "--group-by", "step", without)
         self.assertEqual(done.rc, 2, done)
         self.assertIn("grouping by step needs profiler steps (ProfilerStep#N): none are recorded", done.err)
+
+    def test_a_file_named_after_the_operator_is_no_entry(self):
+        """The function has to be: else the innermost around the operator is told."""
+        def frame(name, ts, dur):
+            return event("X", "python_function", name, 31, 32, ts, dur)
+        inside = {"torch/linear.py(7): call": "model.py(10): run", "torch/x.py(7): linear": "torch/x.py(7): linear"}
+        for name, entry in inside.items():
+            trace = self.write(document([
+                frame("model.py(10): run", 90, 40), op("aten::linear", 100, 20), frame(name, 102, 15),
+                launch(105, 4, 1), kernel("gemm", 130, 10, 1)]), "entry.json")
+            rows = self.report_of(trace, "--call-stack").table("ops_unique_args")
+            self.assertEqual([r["entry_point"] for r in rows if r["name"] == "aten::linear"], [entry])
 
     def test_call_stacks_of_operators(self):
         report = self.report_of(self.made("stacked", "--stacks", "--steps", "1"), "--call-stack")

@@ -58,6 +58,13 @@ class Prepare(Case):
         self.assertEqual(top[0]["name"], "aten::linear")
         self.assertEqual(top[0]["percent_of_compute"], round(100 * 100 / 130, 2))
 
+    def test_the_shortest_kernel_is_no_copy(self):
+        self.prepare([*call("aten::mm", 100, 1, "a", 200, 7), *call("aten::mm", 120, 2, "b", 220, 3),
+                      *call("aten::mm", 140, 3, "c", 240, 5), op("aten::copy_", 160, 10),
+                      launch(162, 4, 4), event("X", "gpu_memcpy", "Memcpy DtoD", 0, 7, 260, 1, correlation=4,
+                                               device=0, stream=7)])
+        self.assertEqual(self.json("category_manifest.json")["shortest_kernel_us"], 3)
+
     def test_ten_operations_are_the_top(self):
         """EDGE_OF(TW_LIMIT_TOP_OPERATIONS)"""
         for count, top in ((9, 9), (10, 10), (11, 10)):
