@@ -10,9 +10,19 @@
 /* The most that a zip archive can name. */
 #define LATEST_YEAR 2107
 
+/* Z_MEM_ERROR of zlib.h. */
+#define ZLIB_NO_MEMORY (-4)
+
+static bool is_memory_out(const zip_error_t *error)
+{
+	return zip_error_code_zip(error) == ZIP_ER_MEMORY ||
+	       (zip_error_code_zip(error) == ZIP_ER_ZLIB &&
+		zip_error_code_system(error) == ZLIB_NO_MEMORY);
+}
+
 static int zip_failed(zip_error_t *error, struct trawl_error *err)
 {
-	int status = zip_error_code_zip(error) == ZIP_ER_MEMORY ?
+	int status = is_memory_out(error) ?
 			     tw_no_memory(err) :
 			     trawl_error_set(err, TRAWL_EIO, "cannot make a zip archive: %s",
 					     zip_error_strerror(error));
