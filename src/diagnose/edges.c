@@ -24,19 +24,22 @@ static int64_t end_of(const struct tw_path_point *points, const struct tw_path_r
 /* Idle time before the first step and after the last one. */
 static int64_t idle_outside(const struct tw_path_point *points, const struct tw_path_rank *r)
 {
-	int64_t first = r->steps[0].start_ns + r->shift_ns, idle = 0, end = INT64_MIN, last;
+	int64_t first = tw_ns_sum(r->steps[0].start_ns, r->shift_ns), idle = 0, end = INT64_MIN,
+		last;
 	uint32_t g;
 
-	last = r->steps[r->step_count - 1].end_ns + r->shift_ns;
+	last = tw_ns_sum(r->steps[r->step_count - 1].end_ns, r->shift_ns);
 	for (g = 0; g < r->gpu_count; g++) {
 		int64_t start = start_of(points, r, g);
 
 		if (end != INT64_MIN && start > end) {
 			if (end < first)
-				idle += (start < first ? start : first) - end;
+				idle = tw_ns_sum(idle,
+						 tw_ns_between(end, start < first ? start : first));
 			/* What a step launched may run after it. */
 			if (start > last && r->step[g] < 0)
-				idle += start - (end > last ? end : last);
+				idle = tw_ns_sum(idle,
+						 tw_ns_between(end > last ? end : last, start));
 		}
 		end = end_of(points, r, g) > end ? end_of(points, r, g) : end;
 	}
@@ -71,12 +74,12 @@ static struct tw_edge beyond_a_gap(const struct tw_path_point *points, const str
 	for (g = 0; g < r->gpu_count; g++) {
 		bool first = g < r->gpu_count - g;
 
-		gap = end == INT64_MIN ? 0 : start_of(points, r, g) - end;
+		gap = end == INT64_MIN ? 0 : tw_ns_between(end, start_of(points, r, g));
 		if (gap > edge.idle_ns && (first ? g : r->gpu_count - g) < TW_LIMIT_EDGE_EVENTS)
 			edge = (struct tw_edge){ gap, first ? g : 0, first ? 0 : r->gpu_count - g };
 		end = end_of(points, r, g) > end ? end_of(points, r, g) : end;
 	}
-	return edge.idle_ns > (span->end_ns - span->begin_ns) - edge.idle_ns ?
+	return edge.idle_ns > tw_ns_between(span->begin_ns, span->end_ns) - edge.idle_ns ?
 		       edge :
 		       (struct tw_edge){ 0 };
 }
@@ -93,10 +96,12 @@ struct tw_edge tw_edge_of(const struct tw_path_point *points, const struct tw_pa
 		if (end_of(points, r, g) > span.end_ns)
 			span.end_ns = end_of(points, r, g);
 	}
+	if (!r->gpu_count)
+		return (struct tw_edge){ 0 };
 	edge = r->step_count ? outside_steps(points, r) : beyond_a_gap(points, r, &span);
 	if (edge.idle_ns < TW_LIMIT_EDGE_IDLE_US * 1000 ||
 	    (double)edge.idle_ns * 100 <
-		    TW_LIMIT_EDGE_IDLE_PERCENT * (double)(span.end_ns - span.begin_ns))
+		    TW_LIMIT_EDGE_IDLE_PERCENT * (double)tw_ns_between(span.begin_ns, span.end_ns))
 		return (struct tw_edge){ 0 };
 	return edge;
 }
