@@ -132,15 +132,16 @@ static void make_table(struct job *job, size_t i)
 static void run_analysis(struct job *job, size_t i)
 {
 	unsigned needs = tw_analyses[i]->needs;
+	bool who = uses_who(job, tw_analyses[i]);
 
 	if (needs & ~job->has & ~(TW_USES_WHO | TW_GROUPS | TW_STACKS))
 		return;
 	tw_gate_wait(&job->launchers);
 	if (needs & TW_NEEDS_MODELS)
 		tw_gate_wait(&job->models);
-	if (uses_who(job, tw_analyses[i]))
+	if (who)
 		tw_gate_wait(&job->who);
-	if (job->launchers_status || job->who_status ||
+	if (job->launchers_status || (who && job->who_status) ||
 	    (needs & TW_NEEDS_MODELS && job->models_status))
 		return;
 	make_table(job, i);
