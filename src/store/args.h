@@ -90,6 +90,25 @@ static inline void tw_args_put_flag(struct tw_args *args, uint32_t key, enum tra
 	tw_args_put_head(args, key, kind, kind == TRAWL_VALUE_BOOL && value);
 }
 
+/* An argument as it was read: of texts the id is of the same pool. */
+static inline void tw_args_put(struct tw_args *args, uint32_t key, const struct trawl_argument *arg)
+{
+	switch (arg->kind) {
+	case TRAWL_VALUE_NULL:
+	case TRAWL_VALUE_BOOL:
+		tw_args_put_flag(args, key, arg->kind, arg->integer);
+		break;
+	case TRAWL_VALUE_INTEGER:
+		tw_args_put_integer(args, key, arg->integer);
+		break;
+	case TRAWL_VALUE_REAL:
+		tw_args_put_real(args, key, arg->real);
+		break;
+	default:
+		tw_args_put_text(args, key, arg->kind, arg->text);
+	}
+}
+
 /* Bytes of payload after a tag. */
 static inline unsigned tw_args_payload(unsigned tag)
 {

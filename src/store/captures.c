@@ -17,29 +17,15 @@ uint32_t tw_trace_borrow_text(struct trawl_trace *trace, const struct trawl_trac
 static int borrow_argument(struct trawl_trace *trace, const struct trawl_trace *from,
 			   const struct trawl_argument *arg)
 {
-	struct tw_args *args = &trace->args;
+	struct trawl_argument own = *arg;
 	uint32_t key = tw_trace_borrow_text(trace, from, arg->key);
 
-	if (tw_args_reserve(args, TW_ARG_MAX_BYTES))
+	if (arg->kind == TRAWL_VALUE_TEXT || arg->kind == TRAWL_VALUE_NUMBER ||
+	    arg->kind == TRAWL_VALUE_JSON)
+		own.text = tw_trace_borrow_text(trace, from, arg->text);
+	if (tw_args_reserve(&trace->args, TW_ARG_MAX_BYTES))
 		return -1;
-	switch (arg->kind) {
-	case TRAWL_VALUE_NULL:
-	case TRAWL_VALUE_BOOL:
-		tw_args_put_flag(args, key, arg->kind, arg->integer);
-		break;
-	case TRAWL_VALUE_INTEGER:
-		tw_args_put_integer(args, key, arg->integer);
-		break;
-	case TRAWL_VALUE_REAL:
-		tw_args_put_real(args, key, arg->real);
-		break;
-	case TRAWL_VALUE_TEXT:
-	case TRAWL_VALUE_NUMBER:
-	case TRAWL_VALUE_JSON:
-		tw_args_put_text(args, key, arg->kind,
-				 tw_trace_borrow_text(trace, from, arg->text));
-		break;
-	}
+	tw_args_put(&trace->args, key, &own);
 	return trace->texts.failed ? -1 : 0;
 }
 

@@ -1,6 +1,7 @@
 #include "store/parts.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
@@ -147,11 +148,7 @@ static int compare_used(const void *a, const void *b)
 {
 	const struct used *x = a, *y = b;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->part != y->part)
-		return x->part < y->part ? -1 : 1;
-	return x->track < y->track ? -1 : x->track > y->track;
+	return TW_ORDER_BY(x, y, device, part, track);
 }
 
 /* "[TP01] 0" */

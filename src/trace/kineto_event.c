@@ -581,22 +581,8 @@ static void keep_arg(struct tw_kineto *k, uint32_t key, const struct trawl_argum
 		break;
 	}
 	/* The "" key is no key of a record. */
-	if (!key)
-		return;
-	switch (arg->kind) {
-	case TRAWL_VALUE_NULL:
-	case TRAWL_VALUE_BOOL:
-		tw_args_put_flag(args, key, arg->kind, arg->integer);
-		break;
-	case TRAWL_VALUE_INTEGER:
-		tw_args_put_integer(args, key, arg->integer);
-		break;
-	case TRAWL_VALUE_REAL:
-		tw_args_put_real(args, key, arg->real);
-		break;
-	default:
-		tw_args_put_text(args, key, arg->kind, arg->text);
-	}
+	if (key)
+		tw_args_put(args, key, arg);
 }
 
 static const char *read_args(struct tw_kineto *k, const char *p)
