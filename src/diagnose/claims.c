@@ -164,31 +164,30 @@ static void add_spot(struct tw_look *look, enum tw_finding_kind kind, const stru
 	spot->ns += ns;
 }
 
-void tw_claim_spot_at(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
-		      uint32_t call_event, uint32_t site_event, int64_t ns)
+static void claim_spot(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
+		       uint32_t call_event, uint32_t site_event, int64_t ns, int64_t step)
 {
 	struct tw_spot spot = { .operation = operation_text(look, event),
 				.call = call_event == TW_NONE || call_event == event ?
 						0 :
 						keep_name(look, call_event),
 				.site = site_event == TW_NONE ? 0 : keep_name(look, site_event),
-				.step = -1,
+				.step = step,
 				.event = event };
 
 	add_spot(look, kind, &spot, ns);
 }
 
+void tw_claim_spot_at(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
+		      uint32_t call_event, uint32_t site_event, int64_t ns)
+{
+	claim_spot(look, kind, event, call_event, site_event, ns, -1);
+}
+
 void tw_claim_spot_in_step(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
 			   uint32_t call_event, int64_t ns, int64_t step)
 {
-	struct tw_spot spot = { .operation = operation_text(look, event),
-				.call = call_event == TW_NONE || call_event == event ?
-						0 :
-						keep_name(look, call_event),
-				.step = step,
-				.event = event };
-
-	add_spot(look, kind, &spot, ns);
+	claim_spot(look, kind, event, call_event, TW_NONE, ns, step);
 }
 
 void tw_claim_collective(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu)

@@ -1,9 +1,10 @@
 /* GPU time by the line of the program that launched it: the innermost frame that is its own. */
 #include "analysis/sums.h"
+#include "analysis/who/pass_columns.h"
 
 #include "base/alloc.h"
 
-enum { SITE, GPU, OF_GPU, FORWARD, BACKWARD, RECOMPUTE, EVENTS, OPERATORS };
+enum { SITE, GPU, OF_GPU, PASSES, EVENTS = PASSES + TW_PASS_COUNT, OPERATORS };
 
 static const struct trawl_column columns[] = {
 	[SITE] = TW_TEXT(TW_COL_CALL_SITE, 60, "file, line and function of the program",
@@ -11,16 +12,8 @@ static const struct trawl_column columns[] = {
 	[GPU] = TW_MS(TW_COL_GPU_TIME_MS, 14,
 		      "sum of GPU events launched from there; all rows add up to all GPU time",
 		      .over_ranks = TRAWL_TIME, .values = ">=0"),
-	[OF_GPU] = TW_PERCENT_2("GPU time (%)", 12, "share of the durations of all GPU events",
-				.over_ranks = TRAWL_SHARE, .values = "0..100"),
-	[FORWARD] = TW_MS(TW_COL_FORWARD_MS, 14, "part of GPU time in forward passes",
-			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[BACKWARD] = TW_MS(TW_COL_BACKWARD_MS, 14,
-			   "part of GPU time in backward passes, by the forward operator",
-			   .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[RECOMPUTE] = TW_MS(TW_COL_RECOMPUTE_MS, 14,
-			    "part of GPU time in forward passes that are run again",
-			    .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[OF_GPU] = TW_OF_GPU_TIME_COLUMN,
+	TW_PASS_COLUMN_LIST(PASSES),
 	[EVENTS] = TW_INTEGER(TW_COL_GPU_EVENTS, 10, "kernels, copies and memsets",
 			      .over_ranks = TRAWL_COUNT, .values = "!>=0"),
 	[OPERATORS] = TW_TEXT("operators", 60,
@@ -129,9 +122,7 @@ static void set_site(const struct tw_sums *sums, struct trawl_table *table, size
 	tw_table_set_integer(table, row, EVENTS, site->sum.count);
 	if (key == UNLINKED)
 		return;
-	tw_set_sum(table, row, FORWARD, site->ns[TW_PASS_FORWARD]);
-	tw_set_sum(table, row, BACKWARD, site->ns[TW_PASS_BACKWARD]);
-	tw_set_sum(table, row, RECOMPUTE, site->ns[TW_PASS_RECOMPUTE]);
+	tw_set_passes(table, row, PASSES, site->ns);
 	set_operators(w, table, row, tw_groups_number(&sums->groups, value));
 }
 

@@ -2,7 +2,7 @@
  * Modules of one class at one place of the model: layers of a stack do the same work, so one that takes longer than
  * the others stands out.  The class of a path is that of each of its modules.
  */
-#include "analysis/analysis.h"
+#include "analysis/who/pass_columns.h"
 
 #include "analysis/order.h"
 #include "base/alloc.h"
@@ -26,8 +26,7 @@ static const struct trawl_column columns[] = {
 		.over_ranks = TRAWL_TOTAL, .values = "!>=0"),
 	[TOTAL] = TW_MS(TW_COL_GPU_TIME_MS, 14, "the same with all modules below them",
 			.over_ranks = TRAWL_TIME, .values = "!>=0"),
-	[OF_GPU] = TW_PERCENT_2("GPU time (%)", 12, "share of the durations of all GPU events",
-				.over_ranks = TRAWL_SHARE, .values = "0..100"),
+	[OF_GPU] = TW_OF_GPU_TIME_COLUMN,
 	[MIN] = TW_MS("min (ms)", 14, "GPU time of the instance with the least",
 		      .over_ranks = TRAWL_MIN, .values = ">=0"),
 	[MEDIAN] = TW_MS("median (ms)", 14, "lower median of the instances", .values = ">=0"),

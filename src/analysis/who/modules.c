@@ -3,7 +3,7 @@
  * launched outside of modules, and what has no recorded launch, have rows of their own: self times
  * add up to all GPU time.
  */
-#include "analysis/analysis.h"
+#include "analysis/who/pass_columns.h"
 
 #include "analysis/ops/op_work.h"
 #include "analysis/order.h"
@@ -20,10 +20,8 @@ enum {
 	SELF,
 	TOTAL,
 	OF_GPU,
-	FORWARD,
-	BACKWARD,
-	RECOMPUTE,
-	COMMUNICATION,
+	PASSES,
+	COMMUNICATION = PASSES + TW_PASS_COUNT,
 	EVENTS,
 	SELF_EVENTS,
 	HOST,
@@ -48,16 +46,8 @@ static const struct trawl_column columns[] = {
 		      .over_ranks = TRAWL_TOTAL, .values = "!>=0"),
 	[TOTAL] = TW_MS(TW_COL_GPU_TIME_MS, 14, "the same with all modules below it",
 			.over_ranks = TRAWL_TIME, .values = "!>=0"),
-	[OF_GPU] = TW_PERCENT_2("GPU time (%)", 12, "share of the durations of all GPU events",
-				.over_ranks = TRAWL_SHARE, .values = "0..100"),
-	[FORWARD] = TW_MS(TW_COL_FORWARD_MS, 14, "part of GPU time in forward passes",
-			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[BACKWARD] = TW_MS(TW_COL_BACKWARD_MS, 14,
-			   "part of GPU time in backward passes, by the forward operator",
-			   .over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[RECOMPUTE] = TW_MS(TW_COL_RECOMPUTE_MS, 14,
-			    "part of GPU time in forward passes that are run again",
-			    .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[OF_GPU] = TW_OF_GPU_TIME_COLUMN,
+	TW_PASS_COLUMN_LIST(PASSES),
 	[COMMUNICATION] = TW_MS("communication (ms)", 14, "communication part of GPU time",
 				.over_ranks = TRAWL_TOTAL, .values = "!>=0"),
 	[EVENTS] = TW_INTEGER(TW_COL_GPU_EVENTS, 10, "kernels, copies and memsets of GPU time",
@@ -92,9 +82,7 @@ static void set_work(const struct tw_attributions *who, struct trawl_table *tabl
 	tw_table_set_integer(table, row, SELF_EVENTS, (int64_t)self->events);
 	if (self == &who->unlinked)
 		return;
-	tw_set_sum(table, row, FORWARD, total->ns[TW_PASS_FORWARD]);
-	tw_set_sum(table, row, BACKWARD, total->ns[TW_PASS_BACKWARD]);
-	tw_set_sum(table, row, RECOMPUTE, total->ns[TW_PASS_RECOMPUTE]);
+	tw_set_passes(table, row, PASSES, total->ns);
 }
 
 struct rows {

@@ -153,12 +153,24 @@ static int ask_file(const struct nsys_command *n, const struct nsys_query *query
 	return ask(n, query, argv[0]);
 }
 
+/* The options of a report of the file, --by among them; 0, else the exit status. */
+static int read_reporting(const struct nsys_command *n, char **argv,
+			  struct cli_reporting *reporting)
+{
+	static const struct cli_option by = { .name = "by", .kind = &cli_by };
+	struct trawl_error err;
+
+	*reporting = n->reporting;
+	reporting->path = argv[0];
+	if (n->options.by && cli_by.read(&by, n->options.by, &reporting->by, &err))
+		return cli_usage_error(n->command, "%s", err.message);
+	return 0;
+}
+
 static int show_ranges(const struct nsys_command *n, const struct nsys_query *query, int argc,
 		       char **argv)
 {
-	static const struct cli_option by = { .name = "by", .kind = &cli_by };
-	struct cli_reporting reporting = n->reporting;
-	struct trawl_error err;
+	struct cli_reporting reporting;
 	int status = one_file(n, argc);
 
 	(void)query;
@@ -166,18 +178,14 @@ static int show_ranges(const struct nsys_command *n, const struct nsys_query *qu
 		return status;
 	if (n->options.compat)
 		return cli_usage_error(n->command, "--compat has no query 'ranges'");
-	reporting.path = argv[0];
-	if (n->options.by && cli_by.read(&by, n->options.by, &reporting.by, &err))
-		return cli_usage_error(n->command, "%s", err.message);
-	return cli_nsys_ranges(n->command, &reporting, &n->options);
+	status = read_reporting(n, argv, &reporting);
+	return status ? status : cli_nsys_ranges(n->command, &reporting, &n->options);
 }
 
 static int show_findings(const struct nsys_command *n, const struct nsys_query *query, int argc,
 			 char **argv)
 {
-	static const struct cli_option by = { .name = "by", .kind = &cli_by };
-	struct cli_reporting reporting = n->reporting;
-	struct trawl_error err;
+	struct cli_reporting reporting;
 	int status = one_file(n, argc);
 
 	(void)query;
@@ -187,10 +195,8 @@ static int show_findings(const struct nsys_command *n, const struct nsys_query *
 		return cli_usage_error(n->command,
 				       "%s: query 'findings' is of all ranks, without --compat",
 				       n->options.compat ? "--compat" : "--rank");
-	reporting.path = argv[0];
-	if (n->options.by && cli_by.read(&by, n->options.by, &reporting.by, &err))
-		return cli_usage_error(n->command, "%s", err.message);
-	return cli_nsys_findings(n->command, &reporting);
+	status = read_reporting(n, argv, &reporting);
+	return status ? status : cli_nsys_findings(n->command, &reporting);
 }
 
 /* ---- rules */

@@ -63,13 +63,7 @@ static const struct tw_member part_fields[] = {
 #undef F
 static const struct tw_fields part = TW_FIELDS(struct tw_idle_part, part_fields);
 
-#define CAUSE(cause, key) \
-	TW_FIELD(struct tw_cpu_idle, STRUCT, causes[TW_IDLE_##cause], key, .of = &part)
-static const struct tw_member cause_fields[] = {
-	CAUSE(LAUNCH_BOUND, "launch_bound"), CAUSE(SYNCHRONISATION, "synchronisation"),
-	CAUSE(DATA_WAIT, "data_wait"),	     CAUSE(GRAPH_GAP, "graph_gap"),
-	CAUSE(QUEUED, "queued_work"),	     CAUSE(UNKNOWN, "unknown"),
-};
+static const struct tw_member cause_fields[] = { TW_IDLE_CAUSE_FIELDS(&part) };
 static const struct tw_fields causes = TW_FIELDS(struct tw_cpu_idle, cause_fields);
 
 #define F(kind, member, key, ...) TW_FIELD(struct metrics, kind, member, key, __VA_ARGS__)
@@ -83,16 +77,7 @@ static const struct tw_member use_fields[] = {
 };
 static const struct tw_fields use = TW_FIELDS(struct metrics, use_fields);
 static const struct tw_member metrics_fields[] = {
-	F(PLAIN, system.name, "category"),
-	TW_SAYS("display_name", TW_CPU_IDLE_TITLE),
-	TW_SAYS("status", "OK"),
-	TW_SAYS("tier", "system"),
-	TW_SAYS("comparison_scope", "standalone"),
-	F(TEXT, system.platform, "platform"),
-	F(PLAIN, system.source, "source"),
-	F(PLAIN, system.limitations, "limitations"),
-	F(PLAIN, system.events, "events"),
-	F(REAL, system.total_ms, "total_time_ms", 3),
+	TW_SYSTEM_FIELDS(struct metrics, TW_CPU_IDLE_TITLE, "OK"),
 	F(BOOL, idle_flagged, "idle_flagged"),
 	F(BOOL, critical, "cpu_idle_critical"),
 	F(LEVEL, severity, "severity"),

@@ -59,4 +59,15 @@ struct tw_cpu_idle {
 extern const struct tw_fields tw_cpu_idle_fields, tw_idle_time_fields, tw_idle_kernels_fields;
 extern const struct tw_fields tw_told_gap_fields;
 
+/* A member for each cause, of fields `part`. */
+#define TW_IDLE_CAUSE_FIELD(cause, key, part) \
+	TW_FIELD(struct tw_cpu_idle, STRUCT, causes[TW_IDLE_##cause], key, .of = (part))
+#define TW_IDLE_CAUSE_FIELDS(part)                                             \
+	TW_IDLE_CAUSE_FIELD(LAUNCH_BOUND, "launch_bound", part),               \
+		TW_IDLE_CAUSE_FIELD(SYNCHRONISATION, "synchronisation", part), \
+		TW_IDLE_CAUSE_FIELD(DATA_WAIT, "data_wait", part),             \
+		TW_IDLE_CAUSE_FIELD(GRAPH_GAP, "graph_gap", part),             \
+		TW_IDLE_CAUSE_FIELD(QUEUED, "queued_work", part),              \
+		TW_IDLE_CAUSE_FIELD(UNKNOWN, "unknown", part)
+
 #endif

@@ -88,13 +88,7 @@ static const struct tw_member kernel_fields[] = {
 #undef F
 const struct tw_fields tw_idle_kernels_fields = TW_FIELDS(struct tw_idle_kernels, kernel_fields);
 
-#define CAUSE(cause, key) \
-	TW_FIELD(struct tw_cpu_idle, STRUCT, causes[TW_IDLE_##cause], key, .of = &part)
-static const struct tw_member cause_fields[] = {
-	CAUSE(LAUNCH_BOUND, "launch_bound"), CAUSE(SYNCHRONISATION, "synchronisation"),
-	CAUSE(DATA_WAIT, "data_wait"),	     CAUSE(GRAPH_GAP, "graph_gap"),
-	CAUSE(QUEUED, "queued_work"),	     CAUSE(UNKNOWN, "unknown"),
-};
+static const struct tw_member cause_fields[] = { TW_IDLE_CAUSE_FIELDS(&part) };
 static const struct tw_fields causes = TW_FIELDS(struct tw_cpu_idle, cause_fields);
 
 #define F(kind, member, key, ...) TW_FIELD(struct tw_cpu_idle, kind, member, key, __VA_ARGS__)

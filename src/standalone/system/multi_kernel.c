@@ -163,16 +163,7 @@ static const struct tw_member validation_fields[] = {
 };
 PART(validation);
 static const struct tw_member metrics_fields[] = {
-	F(PLAIN, system.name, "category"),
-	TW_SAYS("display_name", "Multi-Kernel Issues"),
-	TW_SAYS("status", "SUCCESS"),
-	TW_SAYS("tier", "system"),
-	TW_SAYS("comparison_scope", "standalone"),
-	F(TEXT, system.platform, "platform"),
-	F(PLAIN, system.source, "source"),
-	F(PLAIN, system.limitations, "limitations"),
-	F(PLAIN, system.events, "events"),
-	F(REAL, system.total_ms, "total_time_ms", 3),
+	TW_SYSTEM_FIELDS(struct metrics, "Multi-Kernel Issues", "SUCCESS"),
 	{ .key = "memcpy_summary", .kind = TW_F_STRUCT, .of = &memcpy_summary },
 	{ .key = "memcpy_assessment", .kind = TW_F_STRUCT, .of = &memcpy_assessment },
 	{ .key = "nccl_summary", .kind = TW_F_STRUCT, .of = &nccl_summary },

@@ -43,6 +43,17 @@ struct tw_patterns {
 	TW_FIELD_LIST(struct tw_pattern) list;
 };
 
+/* The first members of metrics with a `system`. */
+#define TW_SYSTEM_FIELDS(type, title, state)                                            \
+	TW_FIELD(type, PLAIN, system.name, "category"), TW_SAYS("display_name", title), \
+		TW_SAYS("status", state), TW_SAYS("tier", "system"),                    \
+		TW_SAYS("comparison_scope", "standalone"),                              \
+		TW_FIELD(type, TEXT, system.platform, "platform"),                      \
+		TW_FIELD(type, PLAIN, system.source, "source"),                         \
+		TW_FIELD(type, PLAIN, system.limitations, "limitations"),               \
+		TW_FIELD(type, PLAIN, system.events, "events"),                         \
+		TW_FIELD(type, REAL, system.total_ms, "total_time_ms", 3)
+
 /* Members "patterns_detected", "findings" and "impact_estimates" of metrics with a `system`. */
 #define TW_PATTERN_FIELDS(type)                                                                    \
 	TW_FIELD(type, LIST, system.patterns.list, "patterns_detected", .of = &tw_pattern_fields), \
