@@ -2,6 +2,7 @@
 #include "analysis/order.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,7 @@ static int compare_order(const void *a, const void *b, void *pool)
 		if (order)
 			return order;
 	}
-	if (x->tie != y->tie)
-		return x->tie < y->tie ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	return TW_ORDER_BY(x, y, tie, index);
 }
 
 void tw_order_sort(struct tw_order *order, size_t count, const struct tw_pool *pool)

@@ -5,6 +5,8 @@
 #include "render/charts/bar_chart.h"
 #include "table/table.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,9 +25,7 @@ static int compare_weights(const void *a, const void *b)
 {
 	const struct choice *p = a, *q = b;
 
-	if (p->weight != q->weight)
-		return p->weight > q->weight ? -1 : 1;
-	return p->row < q->row ? -1 : p->row > q->row;
+	return TW_COMPARE(q->weight, p->weight) ?: TW_ORDER_BY(p, q, row);
 }
 
 static int compare_rows(const void *a, const void *b)

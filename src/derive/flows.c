@@ -1,6 +1,7 @@
 #include "derive/flows.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "store/parts.h"
 
@@ -9,11 +10,7 @@
 
 static int compare_place(const struct tw_flow_end *x, const struct tw_flow_end *y)
 {
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+	return TW_ORDER_BY(x, y, pid, tid, time_ns);
 }
 
 static int compare_id(const struct tw_flow_end *x, const struct tw_flow_end *y)

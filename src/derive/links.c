@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "base/slots.h"
 #include "base/sort.h"
@@ -99,11 +100,7 @@ static int compare_shared(const void *a, const void *b)
 {
 	const struct shared_call *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return TW_ORDER_BY(x, y, id, start_ns, node);
 }
 
 /* How many shared calls come before (id, start_ns] in their order. */
@@ -217,11 +214,7 @@ static int compare_external(const void *a, const void *b)
 {
 	const struct external *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	return TW_ORDER_BY(x, y, id, start_ns, index);
 }
 
 /* An event whose call was not recorded goes to the only operation of its id, if that began before. */

@@ -1,6 +1,7 @@
 #include "derive/names.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/search.h"
 
 #include <stdlib.h>
@@ -16,11 +17,7 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->track < y->track ? -1 : x->track > y->track;
+	return TW_ORDER_BY(x, y, pid, tid, track);
 }
 
 /* First place at or after (pid, tid). */

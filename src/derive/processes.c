@@ -6,6 +6,7 @@
 #include "derive/flows.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "store/parts.h"
 
@@ -36,13 +37,7 @@ static int compare_calls(const void *a, const void *b)
 {
 	const struct process_call *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return TW_ORDER_BY(x, y, id, pid, start_ns, node);
 }
 
 /* Number of calls before `key`. */

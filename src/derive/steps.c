@@ -5,6 +5,7 @@
 #include "derive/unlaunched.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "derive/view_names.h"
 
 #include <stdlib.h>
@@ -241,9 +242,7 @@ static int compare_intervals(const void *a, const void *b)
 {
 	const struct tw_interval *x = a, *y = b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+	return TW_ORDER_BY(x, y, start_ns, end_ns);
 }
 
 static int reach_of_launched(struct work *w)

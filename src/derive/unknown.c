@@ -5,6 +5,7 @@
 #include "derive/derived.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -36,9 +37,7 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	return TW_ORDER_BY(x, y, pid, tid);
 }
 
 /* Places of the streams, for asking whether an event is at one. */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/innermost.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "data/limits.h"
 
@@ -12,13 +13,9 @@ int tw_frame_order(const void *a, const void *b)
 {
 	const struct tw_frame *x = a, *y = b;
 
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
+	return TW_ORDER_BY(x, y, track, start_ns)	?:
+		       TW_COMPARE(y->end_ns, x->end_ns) ?:
+							  TW_ORDER_BY(x, y, event);
 }
 
 static void *array(struct tw_look *look, size_t count, size_t size)

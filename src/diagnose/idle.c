@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/intervals.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "data/limits.h"
 #include "data/tables.h"
@@ -39,9 +40,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct mark *x = a, *y = b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+	return TW_ORDER_BY(x, y, start_ns, end_ns);
 }
 
 static void list_marks(struct marks *m)

@@ -4,6 +4,7 @@
 #include "diagnose/kinds.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "data/limits.h"
@@ -164,13 +165,9 @@ static int compare_ranges(const void *a, const void *b)
 {
 	const struct tw_range *x = a, *y = b;
 
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
+	return TW_ORDER_BY(x, y, track, start_ns)	?:
+		       TW_COMPARE(y->end_ns, x->end_ns) ?:
+							  TW_ORDER_BY(x, y, event);
 }
 
 static void note_inner(const struct tw_look *look, struct tw_range *outer, const struct tw_range *r)

@@ -5,6 +5,7 @@
 #include "data/limits.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/scope.h"
 #include "base/search.h"
 #include "model/call.h"
@@ -20,9 +21,7 @@ static int more_time_first(const void *a, const void *b)
 {
 	const struct tw_spot *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
+	return TW_COMPARE(y->ns, x->ns) ?: TW_ORDER_BY(x, y, event);
 }
 
 struct wanted {
@@ -136,11 +135,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct wanted *x = a, *y = b;
 
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->spot < y->spot ? -1 : x->spot > y->spot;
+	return TW_ORDER_BY(x, y, track, start_ns, spot);
 }
 
 /* Those of a track that begin in a frame. */
@@ -245,9 +240,7 @@ static int more_self_first(const void *a, const void *b)
 {
 	const struct tw_function *x = a, *y = b;
 
-	if (x->self_ns != y->self_ns)
-		return x->self_ns > y->self_ns ? -1 : 1;
-	return x->text < y->text ? -1 : x->text > y->text;
+	return TW_COMPARE(y->self_ns, x->self_ns) ?: TW_ORDER_BY(x, y, text);
 }
 
 static void list_functions(struct tw_look *look)

@@ -3,6 +3,7 @@
 #include "analysis/signature.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "base/scope.h"
 #include "base/search.h"
 #include "base/sort.h"
@@ -121,9 +122,7 @@ static int compare_steps(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->text < y->text ? -1 : x->text > y->text;
+	return TW_ORDER_BY(x, y, start_ns, text);
 }
 
 /* The step that was running when an event began, NULL: none. */

@@ -1,6 +1,7 @@
 #include "analysis/who/forward_of.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "store/parts.h"
@@ -269,11 +270,9 @@ static int compare_tallies(const void *a, const void *b)
 {
 	const struct tally *x = a, *y = b;
 
-	if (x->vote.thread != y->vote.thread)
-		return x->vote.thread < y->vote.thread ? -1 : 1;
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return x->vote.track < y->vote.track ? -1 : x->vote.track > y->vote.track;
+	return TW_ORDER_BY(x, y, vote.thread)	      ?:
+		       TW_COMPARE(y->count, x->count) ?:
+							TW_ORDER_BY(x, y, vote.track);
 }
 
 /* Each id the thread with most votes that no id before has; where all are taken, the one with most. */

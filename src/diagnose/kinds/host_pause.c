@@ -9,6 +9,7 @@
 
 #include "analysis/groups.h"
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "data/tables.h"
@@ -126,11 +127,7 @@ static int by_group(const void *a, const void *b)
 {
 	const struct between *x = a, *y = b;
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return x->point < y->point ? -1 : x->point > y->point;
+	return TW_ORDER_BY(x, y, group, ns, point);
 }
 
 /* The thread that a point is of. */
@@ -179,9 +176,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct pause *x = a, *y = b;
 
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+	return TW_ORDER_BY(x, y, track, from_ns);
 }
 
 /* The last pause of a track that begins before a time, NULL: none. */

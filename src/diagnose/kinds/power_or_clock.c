@@ -8,6 +8,7 @@
 
 #include "analysis/groups.h"
 #include "base/alloc.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,9 +94,7 @@ static int by_step_and_times(const void *a, const void *b)
 {
 	const struct slower *x = a, *y = b;
 
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	return x->times < y->times ? -1 : x->times > y->times;
+	return TW_ORDER_BY(x, y, step, times);
 }
 
 /* Of those that other steps have too; their number. */

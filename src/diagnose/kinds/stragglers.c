@@ -10,6 +10,7 @@
 
 #include "analysis/groups.h"
 #include "base/alloc.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,7 @@ static int more_first(const void *a, const void *b)
 {
 	const struct total *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return TW_COMPARE(y->ns, x->ns) ?: TW_ORDER_BY(x, y, rank);
 }
 
 static struct total *totals_of(struct tw_diagnosis *d,

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/median.h"
+#include "base/order.h"
 #include "data/limits.h"
 
 #include <stdlib.h>
@@ -81,11 +82,7 @@ static int compare_outliers(const void *a, const void *b)
 {
 	const struct outlier *x = a, *y = b;
 
-	if (x->over2 != y->over2)
-		return x->over2 > y->over2 ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->part < y->part ? -1 : x->part > y->part;
+	return TW_COMPARE(y->over2, x->over2) ?: TW_ORDER_BY(x, y, rank, part);
 }
 
 static void add_outlier_row(struct trawl_table *table, const struct outlier *o)

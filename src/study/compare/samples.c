@@ -3,6 +3,7 @@
 #include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "job/tables/all_tables.h"
 #include "nsys/tables.h"
 #include "study/compare/verdict.h"
@@ -397,24 +398,14 @@ static int compare_configs(const void *a, const void *b)
 {
 	const struct tw_sample_config *x = a, *y = b;
 
-	if (x->threads != y->threads)
-		return x->threads < y->threads ? -1 : 1;
-	return x->channels < y->channels ? -1 : x->channels > y->channels;
+	return TW_ORDER_BY(x, y, threads, channels);
 }
 
 static int compare_samples(const void *a, const void *b)
 {
 	const struct tw_sample *x = a, *y = b;
 
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	if (x->config != y->config)
-		return x->config < y->config ? -1 : 1;
-	if (x->side != y->side)
-		return x->side < y->side ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return TW_ORDER_BY(x, y, kind, name, config, side) ?: TW_ORDER_BY(x, y, rank);
 }
 
 const struct tw_sample *tw_samples_find(const struct tw_samples *samples,
@@ -519,11 +510,7 @@ static int compare_damage(const void *a, const void *b)
 {
 	const struct tw_sample_damage *x = a, *y = b;
 
-	if (x->config != y->config)
-		return x->config < y->config ? -1 : 1;
-	if (x->side != y->side)
-		return x->side < y->side ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return TW_ORDER_BY(x, y, config, side, rank);
 }
 
 static struct tw_sample_damage *damage_of(const struct tw_samples *samples,

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "data/limits.h"
 
 #include <math.h>
@@ -277,11 +278,7 @@ static int compare_rows(const void *a, const void *b)
 
 	if (p > q || p < q)
 		return p > q ? -1 : 1;
-	if (x->part != y->part)
-		return x->part < y->part ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->cause < y->cause ? -1 : x->cause > y->cause;
+	return TW_ORDER_BY(x, y, part, rank, cause);
 }
 
 /* Of pieces in order. */

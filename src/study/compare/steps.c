@@ -1,6 +1,7 @@
 #include "study/compare/steps.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "data/limits.h"
 
 #include <math.h>
@@ -16,9 +17,7 @@ static int compare_factors(const void *a, const void *b)
 {
 	const struct factor *x = a, *y = b;
 
-	if (x->config != y->config)
-		return x->config < y->config ? -1 : 1;
-	return x->ratio < y->ratio ? -1 : x->ratio > y->ratio;
+	return TW_ORDER_BY(x, y, config, ratio);
 }
 
 static const struct tw_change_list *list_of(const struct tw_changes *changes,

@@ -2,6 +2,7 @@
 #include "study/sweep/aggregates.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "data/limits.h"
 #include "render/escape.h"
 
@@ -221,11 +222,7 @@ static int compare_configurations(const void *x, const void *y)
 {
 	const struct row *a = x, *b = y;
 
-	if (a->threads != b->threads)
-		return a->threads < b->threads ? -1 : 1;
-	if (a->channels != b->channels)
-		return a->channels < b->channels ? -1 : 1;
-	return a->at < b->at ? -1 : a->at > b->at;
+	return TW_ORDER_BY(a, b, threads, channels, at);
 }
 
 static int compare_rows(const void *x, const void *y, void *table)

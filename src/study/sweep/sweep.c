@@ -1,6 +1,7 @@
 #include "study/sweep/sweep.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "text/rank_list.h"
 #include "os/file.h"
 #include "os/inputs.h"
@@ -409,9 +410,7 @@ static int compare_points(const void *a, const void *b)
 {
 	const struct tw_sweep_point *x = a, *y = b;
 
-	if (x->threads != y->threads)
-		return x->threads < y->threads ? -1 : 1;
-	return x->channels < y->channels ? -1 : x->channels > y->channels;
+	return TW_ORDER_BY(x, y, threads, channels);
 }
 
 static int compare_ranks(const void *a, const void *b)

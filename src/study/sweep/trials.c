@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "data/limits.h"
 #include "io/sink.h"
 #include "json/value.h"
@@ -167,9 +168,7 @@ static int compare_trials(const void *a, const void *b)
 {
 	const struct tw_trial *x = a, *y = b;
 
-	if (x->overlap_ratio != y->overlap_ratio)
-		return x->overlap_ratio > y->overlap_ratio ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return TW_COMPARE(y->overlap_ratio, x->overlap_ratio) ?: TW_ORDER_BY(x, y, number);
 }
 
 static void take_means(struct tw_trials *t)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "study/variance/cells.h"
 #include "study/variance/kernel_details.h"
 #include "text/scan.h"
@@ -156,9 +157,7 @@ static int compare_candidates(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	if (x->diff_us != y->diff_us)
-		return x->diff_us > y->diff_us ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return TW_COMPARE(y->diff_us, x->diff_us) ?: TW_ORDER_BY(x, y, row);
 }
 
 /* Of times that are told to the ns: differences of doubles have digits that nobody measured. */
@@ -371,9 +370,7 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->diff_us != y->diff_us)
-		return x->diff_us > y->diff_us ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return TW_COMPARE(y->diff_us, x->diff_us) ?: TW_ORDER_BY(x, y, order);
 }
 
 static int compare_texts(const void *a, const void *b)
