@@ -396,8 +396,12 @@ static void add_delays(struct join *j)
 		delay_rank(j, &path->ranks[i]);
 	for (i = path->first_hub; i < path->point_count; i++)
 		bind(j, i);
-	for (i = 0; i < path->point_count; i++)
-		path->joins += path->points[i + 1].causes - path->points[i].causes > 1;
+	for (i = 0; i < path->point_count; i++) {
+		uint32_t first = path->points[i].causes, end = path->points[i + 1].causes;
+
+		path->joins += end - first > 1 ||
+			       (end > first && tw_is_inferred(tw_path_code(path, first)));
+	}
 	for (i = 0; i < path->cause_count; i++) {
 		enum tw_cause code = tw_path_code(path, i);
 

@@ -164,7 +164,7 @@ struct tw_path {
 	uint32_t cause_count;
 	TW_LIST(int64_t) long_delays;
 	uint32_t inferred, queues; /* causes that are inferred, of full queues */
-	uint32_t joins;		   /* points with several causes */
+	uint32_t joins;		   /* points with several causes, or an inferred one */
 	uint32_t *order;	   /* all points, causes before what they cause */
 	size_t point_room, cause_room, rank_room, hub_room;
 	struct tw_path_notes notes; /* of the joined graph */

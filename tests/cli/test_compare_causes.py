@@ -3,6 +3,7 @@ simulation (tests/gen/runs.py), and findings written by hand."""
 import csv
 import json
 import pathlib
+import shutil
 import sys
 import unittest
 
@@ -55,26 +56,35 @@ class Causes(Comparison):
         s = runs.SCENARIOS[name]
         (kind,) = s.kinds.values()
         (before, short), (after, long) = self.made(name, False, "before"), self.made(name, True, "after")
-        gain = long - short
         tables = self.tables(before, after)
-        rows = {r["kind"]: r for r in tables["finding_changes"]}
-        row = rows[kind]
-        self.assertEqual((row["baseline ms"], row["verdict"], row["why"]), (None, "worse", "new in the test"))
-        self.assertAlmostEqual(row["test ms"], gain, delta=max(0.2 * gain, 0.01 * long))
-        self.assertEqual(row["difference ms"], row["test ms"])
-        self.assertLessEqual({k for k, r in rows.items() if r["verdict"] == "worse"},
-                             {kind, *s.also_ok})
+        rows = tables["finding_changes"]
+        # Of a straggler there is a row by rank; some faults are there in both, one of them small.
+        row = max((r for r in rows if r["kind"] == kind), key=lambda r: r["difference ms"])
+        was = row["baseline ms"]
+        small = "" if row["difference ms"] >= 0.01 * long else ", below 1 % of a step"
+        self.assertEqual(row["verdict"], "same" if small else "worse")
+        self.assertEqual(row["why"], ("larger gain" if was else "new in the test") + small)
+        # The finding's gain is that of a step of the window, which has the first step too.
+        gain = long - short
+        self.assertAlmostEqual(row["difference ms"], gain, delta=max(0.25 * gain, 0.01 * long))
+        self.assertAlmostEqual(row["difference ms"], row["test ms"] - (was or 0), places=6)
+        self.assertLessEqual({r["kind"] for r in rows if r["verdict"] == "worse"}, {kind, *s.also_ok})
         # What it is shown by says the same.
-        found = [r for r in tables["findings"] if r["side"] == "after" and r["kind"] == kind]
-        self.assertEqual([r["gain_ms"] for r in found], [row["test ms"]])
-        shown = {r["title"]: r for r in Page(self.page.read_text()).rows("Causes") if "title" in r}
-        self.assertEqual(float(shown[row["title"]]["test ms"]), row["test ms"])
+        found = [r["gain_ms"] for r in tables["findings"] if r["side"] == "after" and r["kind"] == kind]
+        self.assertIn(row["test ms"], found)
+        shown = Page(self.page.read_text()).rows("Causes")
+        self.assertIn((row["title"], row["test ms"]),
+                      [(r["title"], float(r["test ms"] or 0)) for r in shown if "title" in r])
         text = self.answer(before, after)
-        self.assertIn(f'new "{row["title"]}"', text)
-        self.assertIn(f"{row['test ms']:.3f} ms)", text)
+        if not small:
+            self.assertIn(f'{"larger" if was else "new"} "{row["title"]}"', text)
+            self.assertIn(f"{row['test ms']:.3f} ms)", text)
         # The other way round it is gone.
-        row = {r["kind"]: r for r in self.tables(after, before)["finding_changes"]}[kind]
-        self.assertEqual((row["test ms"], row["verdict"], row["why"]), (None, "better", "gone in the test"))
+        back = min((r for r in self.tables(after, before)["finding_changes"] if r["kind"] == kind),
+                   key=lambda r: r["difference ms"])
+        self.assertEqual((back["test ms"], back["verdict"], back["why"]),
+                         (was, "same" if small else "better",
+                          ("smaller gain" if was else "gone in the test") + small))
         # Against itself nothing changed.
         same = self.tables(after, after)
         self.assertEqual({(r["verdict"], r["difference ms"]) for r in same["finding_changes"]}, {("same", 0)})
@@ -85,11 +95,11 @@ class Causes(Comparison):
         names = [n for n, s in runs.SCENARIOS.items() if len(s.faults) == 1] if FULL else PAIRS
         for name in names:
             with self.subTest(run=name):
-                self.check_pair(name)
-                for side in ("before", "after"):
-                    for path in (self.tmp / side).iterdir():
-                        path.unlink()
-                    (self.tmp / side).rmdir()
+                try:
+                    self.check_pair(name)
+                finally:
+                    for side in ("before", "after"):
+                        shutil.rmtree(self.tmp / side)
 
     def test_idle_time_by_cause_adds_up(self):
         for name, cause in IDLE.items():
