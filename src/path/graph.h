@@ -77,6 +77,7 @@ struct tw_path_label {
 	uint32_t track;	    /* "stream 7", "thread 42" */
 	uint32_t module;    /* around the operation: "nn.Module: Linear_0" */
 	uint32_t category;  /* of GPU work: 1 + enum tw_kernel_category */
+	uint32_t replayed;  /* 1: of a graph, and a capture has its operation */
 };
 
 struct tw_path_event {

@@ -39,6 +39,7 @@ static const struct cli_options options[] = {
 	{ .list = own_options },
 	CLI_NO_XLSX(AT(analysing.reporting)),
 	CLI_COUNTING(AT(analysing.reporting)),
+	CLI_GRAPHS(AT(analysing.reporting)),
 	CLI_RANKS(AT(ranks)),
 	CLI_VIEW(AT(analysing.reporting)),
 	CLI_OUTPUT(AT(analysing.reporting.common)),
@@ -221,6 +222,10 @@ static int analyze(const struct cli_command *command, int argc, char **argv)
 		status = cli_reporting_view(&a->reporting, command);
 	if (status < 0 && a->no_replay && a->replay.count)
 		status = cli_usage_error(command, "--replay and --no-replay exclude each other");
+	if (status < 0 && !c.node && !c.container) {
+		status = cli_list_sources(&a->reporting, &c.ranks.options);
+		status = status == CLI_DONE ? -1 : status;
+	}
 	if (status < 0 && count && is_job(&c, (const char *const *)argv, count))
 		return analyse_job(&c, (const char *const *)argv, (size_t)count);
 	if (status < 0 && count > 1)
