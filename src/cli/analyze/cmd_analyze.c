@@ -131,10 +131,14 @@ static int analyse_limiting_rank(struct analyze_command *c, const struct trawl_j
 {
 	struct cli_reporting *r = &c->analysing.reporting;
 	int64_t rank = trawl_diagnosis_limiting_rank(diagnosis);
+	size_t missing;
 
 	choose_rank(r, job, rank);
 	r->common.output = cli_job_dir(job, &r->common);
-	if (!r->common.quiet)
+	trawl_job_missing(job, &missing);
+	if (!r->common.quiet && trawl_job_ranks(job) == 1)
+		cli_message("1 of %zu ranks: findings are of it alone (%s)", 1 + missing, r->path);
+	else if (!r->common.quiet)
 		cli_message(
 			"%zu ranks: findings are of all of them, the rest is of rank %lld (%s%s%s)",
 			trawl_job_ranks(job), (long long)rank, r->path,
@@ -169,6 +173,24 @@ static int diagnose_job(struct analyze_command *c, struct trawl_job *job)
 	return status;
 }
 
+/* Whatever lies beside it: a trace that is no rank of several. */
+static bool is_one_trace(const struct trawl_job *job)
+{
+	size_t missing;
+
+	trawl_job_missing(job, &missing);
+	return trawl_job_ranks(job) == 1 && !trawl_job_next(job) && !missing;
+}
+
+static int analyse_only_trace(struct analyze_command *c, const struct trawl_job *job)
+{
+	struct cli_reporting *r = &c->analysing.reporting;
+
+	choose_rank(r, job, trawl_job_rank(job, 0).rank);
+	r->common.output = cli_job_dir(job, &r->common);
+	return analyse_here(&c->analysing);
+}
+
 static int analyse_job(struct analyze_command *c, const char *const *arguments, size_t count)
 {
 	struct trawl_job *job = NULL;
@@ -180,7 +202,7 @@ static int analyse_job(struct analyze_command *c, const char *const *arguments, 
 	loaded = cli_load_job(&job, &c->ranks, arguments, count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;
-	status = diagnose_job(c, job);
+	status = is_one_trace(job) ? analyse_only_trace(c, job) : diagnose_job(c, job);
 	trawl_job_free(job);
 	return status == CLI_DONE ? loaded : status;
 }
