@@ -85,7 +85,7 @@ struct tw_path_event {
 	int64_t root; /* the rank in its group that all wait for, or that waits; -1: not told */
 };
 
-/* A profiler step, on the rank's own clock. */
+/* The annotation of a step, on the rank's own clock. */
 struct tw_path_step {
 	int64_t start_ns, end_ns;
 	int64_t number; /* of the profiler, -1: it has none */
