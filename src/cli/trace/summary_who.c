@@ -205,6 +205,8 @@ void cli_add_who(const struct trawl_report *report, size_t most, struct cli_scre
 	most = most < MOST_ROWS ? most : MOST_ROWS;
 	if (!most)
 		return;
-	add_top_modules(trawl_report_find(report, "module_classes"), most, s);
+	/* Modules of an export are its ranges, which have a list of their own. */
+	if (!trawl_report_find(report, "nvtx_ranges"))
+		add_top_modules(trawl_report_find(report, "module_classes"), most, s);
 	add_top_sites(trawl_report_find(report, "call_sites"), most, s);
 }
