@@ -113,14 +113,11 @@ static uint32_t list_steps(const struct tw_rank_build *b, const struct tw_spans 
 static int32_t step_of(const struct tw_rank_build *b, const struct tw_spans *spans,
 		       const int32_t *of_span, uint32_t g)
 {
-	const struct trawl_trace *trace = b->d->trace;
-	uint32_t call, span;
+	uint32_t span;
 
 	if (b->rank->launch[g] == TW_NO_POINT)
 		return -1;
-	call = b->d->host.event[b->launch_node[g]];
-	span = tw_span_at(spans, trace->tracks[trace->events.track[call]].pid,
-			  b->points.at[b->rank->launch[g]].time_ns);
+	span = tw_span_at(spans, b->d->trace, b->d->host.event[b->launch_node[g]]);
 	return span == UINT32_MAX ? -1 : of_span[span];
 }
 
