@@ -134,3 +134,88 @@ void tw_render_json(const struct trawl_table *const *tables, size_t count, const
 	out->failed = out->failed || name.failed;
 	tw_str_release(&name);
 }
+
+/* --- lines -------------------------------------------------------------------------------- */
+
+/* Beyond these a double is not the number that was written: 2^53, and 15 digits. */
+#define LARGEST_INTEGER 9007199254740992
+#define LARGEST_DECIMAL 999999999999999
+
+static bool fits_doubles(const struct trawl_table *table, size_t column)
+{
+	enum trawl_column_type type = trawl_table_column(table, column)->type;
+	int64_t largest = type == TRAWL_COLUMN_DECIMAL ? LARGEST_DECIMAL : LARGEST_INTEGER;
+	size_t row;
+
+	if (type != TRAWL_COLUMN_DECIMAL && type != TRAWL_COLUMN_INTEGER)
+		return true;
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		int64_t value = trawl_table_cell(table, row, column).integer;
+
+		if (value > largest || value < -largest)
+			return false;
+	}
+	return true;
+}
+
+static void add_number_text(struct tw_json *json, const struct trawl_column *column,
+			    const struct trawl_cell *cell)
+{
+	struct tw_str text;
+
+	tw_str_init(&text, json->out->allocator);
+	tw_number_exact(&text, column, cell);
+	tw_json_string(json, text.len ? text.ptr : "", text.len);
+	json->out->failed |= text.failed;
+	tw_str_release(&text);
+}
+
+static void add_line(struct tw_json *json, const struct trawl_table *table, size_t row,
+		     const struct tw_column_ids *ids, const bool *exact, bool named)
+{
+	size_t i;
+
+	tw_json_object(json, TW_JSON_INLINE);
+	if (named) {
+		tw_json_key(json, "table");
+		tw_json_cstr(json, trawl_table_name(table));
+	}
+	for (i = 0; i < ids->count; i++) {
+		struct trawl_cell cell = trawl_table_cell(table, row, i);
+
+		tw_json_key(json, ids->text.ptr + ids->begin[i]);
+		if (exact[i] || cell.state == TRAWL_CELL_MISSING)
+			add_cell(json, trawl_table_column(table, i), &cell);
+		else
+			add_number_text(json, trawl_table_column(table, i), &cell);
+	}
+	tw_json_end(json);
+	tw_json_finish(json);
+}
+
+static void add_lines(struct tw_json *json, const struct trawl_table *table, bool named)
+{
+	const struct trawl_allocator *a = json->out->allocator;
+	size_t columns = trawl_table_columns(table), row, i;
+	bool *exact = tw_alloc_array(a, columns, sizeof(*exact));
+	struct tw_column_ids ids;
+	bool made = tw_column_ids_make(&ids, table, a) && exact;
+
+	for (i = 0; i < columns && made; i++)
+		exact[i] = fits_doubles(table, i);
+	for (row = 0; row < trawl_table_rows(table) && made && !json->out->failed; row++)
+		add_line(json, table, row, &ids, exact, named);
+	json->out->failed |= !made;
+	tw_column_ids_release(&ids, a);
+	tw_free(a, exact, columns * sizeof(*exact));
+}
+
+void tw_render_jsonl(const struct trawl_table *const *tables, size_t count, struct tw_str *out)
+{
+	struct tw_json json;
+	size_t i;
+
+	tw_json_init(&json, out);
+	for (i = 0; i < count && !out->failed; i++)
+		add_lines(&json, tables[i], count > 1);
+}

@@ -23,7 +23,7 @@ SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
                          "collectives", "path", "merge", "sweep_plots", "sweep_variance", "sweep_run",
                          "sweep_runs", "sweep_timeline", "sweep_trials", "compare", "compare_sides", "sweep",
-                         "sweep_merge", "sweep_aggregate")}
+                         "sweep_merge", "sweep_aggregate", "table", "table_columns", "tables")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -304,6 +304,22 @@ class Schema(Case):
                     other = json.loads(text)
                     change(other)
                     self.assertNotEqual(self.validate("report_ranks", other), "")
+
+    def test_tables_fit(self):
+        path = self.write(document(base_events()))
+        listed = trawl("tables", "--format", "json")
+        columns = trawl("tables", "kernels", "verdict", "--format", "json")
+        self.assertExit(listed, 0)
+        self.assertExit(columns, 0)
+        self.assertEqual(self.validate("tables", listed.out), "")
+        self.assertEqual(self.validate("table_columns", columns.out), "")
+        for args in (("report", path, "--table", "streams,quality,modules"), ("kernels", path),
+                     ("steps", path, "--columns", "name,step")):
+            printed = trawl(*args, "--format", "json")
+            self.assertExit(printed, 0)
+            self.assertEqual(self.validate("table", printed.out), "")
+            self.assertNotEqual(self.validate("tables", printed.out), "")
+        self.assertNotEqual(self.validate("table", columns.out), "")
 
     def test_ranges_fit(self):
         step = event("X", "user_annotation", "step", 31, 32, 100, 400)
