@@ -595,7 +595,7 @@ static const struct trawl_column kernel_kinds[] = {
 };
 
 static const struct tw_table_spec kernel_kinds_spec = TW_SPEC(
-	"kernel_kinds", "GPU time by kernel category (most of it without a known op)" SHARE_OF_ALL,
+	"kernel_kinds", "GPU time by kernel category (most without a known op)" SHARE_OF_ALL,
 	kernel_kinds, .keep_empty = true);
 
 static const char *const kernel_kind_sources[] = { TW_COL_KERNEL_CATEGORY, "kernels",
