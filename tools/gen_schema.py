@@ -112,8 +112,9 @@ def any_table():
             "required": ["name", "meaning", "columns", "rows", "notes"],
             "properties": {"name": {"type": "string"}, "meaning": {"type": "string"},
                            "columns": {"type": "array", "items": {"$ref": "#/$defs/column"}},
-                           "rows": {"type": "array", "items": {"type": "array", "items": {
-                               "type": ["string", "number", "null"]}}},
+                           "rows": {"type": "array", "items": {
+                               "type": "object", "additionalProperties": {
+                                   "type": ["string", "number", "null"]}}},
                            "notes": {"type": "array", "items": {"type": "string"}}}}
 
 

@@ -39,9 +39,14 @@ void tw_render_json(const struct trawl_table *const *tables, size_t count, const
  * the table first.  All numbers of a column are texts where one is more than a double holds exactly.
  */
 void tw_render_jsonl(const struct trawl_table *const *tables, size_t count, struct tw_str *out);
-/* The JSON Schema of the former. */
+/* As tw_render_json(), rows being such objects. */
+void tw_render_json_objects(const struct trawl_table *const *tables, size_t count,
+			    const char *schema, struct tw_str *out);
+/* The JSON Schemas of tw_render_json() and tw_render_json_objects(). */
 void tw_render_schema(const struct trawl_table *const *tables, size_t count, const char *schema,
 		      struct tw_str *out);
+void tw_render_schema_objects(const struct trawl_table *const *tables, size_t count,
+			      const char *schema, struct tw_str *out);
 /*
  * Any of them.  TABLE and MARKDOWN put name and meaning above each table, CSV a line "# NAME" when
  * there are several; a blank line is between tables.  `width` is for TABLE, `schema` for JSON.

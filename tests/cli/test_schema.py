@@ -66,7 +66,7 @@ class Schema(Case):
     def test_documents_have_schemas(self):
         printed = set()
         for source in (ROOT / "src/cli").rglob("*.c"):
-            for call in re.findall(r"\b(?:cli_print_tables?|tw_render)\(([^;]*)\);",
+            for call in re.findall(r"\b(?:cli_print_tables?|tw_render|tw_render_json_objects)\(([^;]*)\);",
                                    source.read_text()):
                 printed |= set(re.findall(r'"([a-z_]+)"', call))
         self.assertLessEqual({"report", "compare", "models"}, printed)
@@ -319,6 +319,15 @@ class Schema(Case):
             self.assertExit(printed, 0)
             self.assertEqual(self.validate("table", printed.out), "")
             self.assertNotEqual(self.validate("tables", printed.out), "")
+            own = trawl(*args, "--format", "schema")
+            self.assertExit(own, 0)
+            schema = json.loads(own.out)
+            for shown, table in zip(schema["properties"]["tables"]["prefixItems"],
+                                    json.loads(printed.out)["tables"]):
+                rows = shown["properties"]["rows"]["items"]
+                self.assertEqual(rows["required"], [c["id"] for c in table["columns"]])
+                for row in table["rows"]:
+                    self.assertEqual(list(row), rows["required"])
         self.assertNotEqual(self.validate("table", columns.out), "")
 
     def test_ranges_fit(self):

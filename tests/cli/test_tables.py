@@ -337,6 +337,16 @@ class Forms(Tables):
             self.assertEqual(["" if v is None else str(v) for v in line.values()],
                              list(row.values()))
 
+    def test_json_has_the_same_rows(self):
+        lines = trawl("report", SAMPLE, "--table", "streams,steps", "--format", "jsonl").out
+        document = json.loads(trawl("report", SAMPLE, "--table", "streams,steps", "--format",
+                                    "json").out)
+        self.assertEqual(document["schema"], "trawl.table/1")
+        self.assertEqual([{"table": t["name"], **row} for t in document["tables"] for row in t["rows"]],
+                         [json.loads(x) for x in lines.splitlines()])
+        self.assertEqual([list(t["rows"][0]) for t in document["tables"]],
+                         [[c["id"] for c in t["columns"]] for t in document["tables"]])
+
     def test_json_lines_of_several_tables(self):
         text = trawl("report", SAMPLE, "--table", "streams,steps", "--format", "jsonl").out
         names = [next(iter(json.loads(x).items())) for x in text.splitlines()]

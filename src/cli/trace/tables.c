@@ -275,6 +275,19 @@ static size_t first_with_rows(const struct trawl_table *const *tables, size_t co
 	return 0;
 }
 
+/* Rows are objects by the ids of columns. */
+static int print_json(const struct trawl_table *const *tables, size_t count, enum tw_format format)
+{
+	struct tw_str out;
+
+	tw_str_init(&out, trawl_allocator_default());
+	if (format == TW_FORMAT_JSON)
+		tw_render_json_objects(tables, count, "table", &out);
+	else
+		tw_render_schema_objects(tables, count, "table", &out);
+	return cli_print_str(&out);
+}
+
 int cli_tables_print(const struct cli_tables *t, const struct trawl_table *const *tables,
 		     size_t count, enum tw_format format)
 {
@@ -295,8 +308,10 @@ int cli_tables_print(const struct cli_tables *t, const struct trawl_table *const
 		status = cli_fail(&err);
 	else if (format == TW_FORMAT_TABLE)
 		status = print_text(t, shown, n);
+	else if (format == TW_FORMAT_JSON || format == TW_FORMAT_SCHEMA)
+		status = print_json(shown, n, format);
 	else
-		status = cli_print_tables(shown, n, format, "table", 0);
+		status = cli_print_tables(shown, n, format, NULL, 0);
 	for (i = 0; i < n; i++)
 		trawl_table_free(picked[i]);
 	return status;
