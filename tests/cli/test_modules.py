@@ -183,7 +183,7 @@ class Modules(Case):
         for what, message in (("module", "grouping by module needs Python functions"),
                               ("phase", "grouping by phase needs annotations of an inference server (prefill, "
                                         "decode): none are recorded"),
-                              ("layer", "cannot group by 'layer', only by module, site, pass, step, phase\n")):
+                              ("layer", "cannot group by 'layer', only by module, site, pass, step, phase, stream\n")):
             done = trawl("report", "-q", "-o", out, "--group-by", what, trace)
             self.assertEqual(done.rc, 2, done)
             self.assertIn(message, done.err)

@@ -1,5 +1,6 @@
 /* trawl report: from a trace to its tables, as files and as a summary; of ranks report_ranks.c. */
 #include "cli/ranks/report_ranks.h"
+#include "cli/ranks/report_tables.h"
 #include "cli/screen.h"
 
 #include "cli/processes.h"
@@ -23,6 +24,7 @@ static const struct cli_kind stacks_kind = { cli_read_word, stacks_words, STACKS
 struct report_command {
 	struct cli_reporting reporting;
 	struct cli_ranks ranks;
+	struct cli_tables tables;
 	unsigned top_ops;
 	bool plots, each;
 	unsigned stacks;
@@ -104,7 +106,7 @@ static int print_result(const struct report_command *c, const struct trawl_repor
 	if (c->reporting.common.format == TW_FORMAT_TABLE) {
 		cli_summarise(report, trace, c->top_ops, &s);
 	} else {
-		top = cli_top_operations(report, c->top_ops, true);
+		top = cli_top_operations(report, c->top_ops, false);
 		/* First where most of the GPU time is in no operator. */
 		tables[count] = graphs && trawl_table_notes(graphs) ? graphs : NULL;
 		count += tables[count] != NULL;
@@ -288,7 +290,7 @@ static const struct cli_option own_options[] = {
 	{ "call-stack", 0, &cli_flag, NULL, AT(reporting.options.call_stack),
 	  "add call stacks to the tables of operators by arguments" },
 	{ "group-by", 0, &cli_string, "WHAT", AT(reporting.options.group_by),
-	  "rows of operators and kernels for each module, site, pass, step or phase" },
+	  "rows of operators and kernels for each module, site, pass, step, phase or stream" },
 	{ "no-python", 0, &cli_flag, NULL, AT(reporting.options.no_python),
 	  "skip Python functions: faster, without modules and call sites" },
 	{ "each", 0, &cli_flag, NULL, AT(each),
@@ -297,16 +299,38 @@ static const struct cli_option own_options[] = {
 };
 
 static const struct cli_options options[] = {
-	CLI_COUNTING(AT(reporting)),	  { .list = own_options },
-	CLI_GRAPHS(AT(reporting)),	  CLI_NO_XLSX(AT(reporting)),
-	CLI_NO_CSV(AT(reporting)),	  CLI_RANKS(AT(ranks)),
-	CLI_VIEW(AT(reporting)),	  CLI_OUTPUT(AT(reporting.common)),
-	CLI_COMMON(AT(reporting.common)), { 0 },
+	CLI_COUNTING(AT(reporting)),
+	{ .list = own_options },
+	CLI_TABLES(AT(tables)),
+	CLI_GRAPHS(AT(reporting)),
+	CLI_NO_XLSX(AT(reporting)),
+	CLI_NO_CSV(AT(reporting)),
+	CLI_RANKS(AT(ranks)),
+	CLI_VIEW(AT(reporting)),
+	CLI_OUTPUT(AT(reporting.common)),
+	CLI_COMMON(AT(reporting.common)),
+	{ 0 },
 };
+
+/* With --table nothing but tables is made, without it there is nothing to choose rows of. */
+static int check_tables(const struct report_command *c, const struct cli_command *command)
+{
+	const struct cli_tables *t = &c->tables;
+
+	if (!t->names)
+		return t->top != CLI_TOP_SCREEN || t->sort || t->columns ?
+			       cli_usage_error(command,
+					       "--top, --sort and --columns need --table") :
+			       -1;
+	return c->plots || c->each || c->stacks || c->reporting.common.output ?
+		       cli_usage_error(command, "--table writes no files: without -o, --plots, "
+						"--stacks and --each") :
+		       -1;
+}
 
 static int report(const struct cli_command *command, int argc, char **argv)
 {
-	struct report_command c = { .top_ops = 10 };
+	struct report_command c = { .top_ops = 10, .tables = { .top = CLI_TOP_SCREEN } };
 	struct cli_reporting *r = &c.reporting;
 	const char *const *arguments = (const char *const *)argv;
 	int status, count;
@@ -315,6 +339,8 @@ static int report(const struct cli_command *command, int argc, char **argv)
 	status = cli_begin(command, &c, argc, argv, &count);
 	if (status < 0)
 		status = cli_reporting_view(r, command);
+	if (status < 0)
+		status = check_tables(&c, command);
 	if (status >= 0)
 		return status;
 	if (!count)
@@ -324,6 +350,8 @@ static int report(const struct cli_command *command, int argc, char **argv)
 	status = list_captures(r);
 	if (status != CLI_DONE)
 		return status;
+	if (c.tables.names)
+		return cli_report_tables(&c.tables, r, &c.ranks, arguments, (size_t)count);
 	if (c.each)
 		return report_each(&c, arguments, (size_t)count);
 	if (!cli_is_rank_set(arguments, (size_t)count)) {
@@ -347,6 +375,7 @@ const struct cli_command cli_command_report = {
 	"tables over all ranks, with mean, min, max and slowest rank.\n"
 	"\n"
 	"  trawl report trace.json.gz -o report --step 3\n"
+	"  trawl report trace.json.gz --table steps,streams --format csv\n"
 	"  trawl report run/profiles -o report --gpus-per-node 8\n",
 	options,
 	report,
