@@ -151,14 +151,15 @@ static bool may_be_range(enum trawl_class class)
 	       class == TRAWL_CLASS_CPU_OP;
 }
 
-static void find_range_kinds(struct tw_look *look)
+static void find_ranges(struct tw_look *look)
 {
 	const struct tw_events *e = &look->trace->events;
-	uint64_t n;
+	uint32_t n;
 
 	for (n = 0; n < e->count; n++)
-		if (e->phase[n] == 'X' && may_be_range(tw_class(look->trace, n)))
-			look->range_kinds |= tw_look_kinds(look, e->name[n]);
+		if (e->phase[n] == 'X' && may_be_range(tw_class(look->trace, n)) &&
+		    tw_look_kinds(look, e->name[n]))
+			look->failed |= !TW_LIST_ADD(&look->ranges, &n, look->scratch);
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -182,19 +183,15 @@ void tw_ranges_of_kind(struct tw_look *look, unsigned kinds, struct tw_ranges *o
 {
 	const struct tw_events *e = &look->trace->events;
 	size_t i, kept = 0;
-	uint64_t n;
 
 	out->list.count = 0;
-	if (!(look->range_kinds & kinds))
-		return;
-	for (n = 0; n < e->count && !look->failed; n++) {
-		struct tw_range range;
+	for (i = 0; i < look->ranges.count; i++) {
+		uint32_t n = look->ranges.at[i];
+		struct tw_range range = { e->start_ns[n], e->start_ns[n] + e->dur_ns[n], n,
+					  e->track[n], TW_NONE };
 
-		if (e->phase[n] != 'X' || !may_be_range(tw_class(look->trace, n)) ||
-		    !(tw_look_kinds(look, e->name[n]) & kinds))
+		if (!(tw_look_kinds(look, e->name[n]) & kinds))
 			continue;
-		range = (struct tw_range){ e->start_ns[n], e->start_ns[n] + e->dur_ns[n],
-					   (uint32_t)n, e->track[n], TW_NONE };
 		look->failed |= !TW_LIST_ADD(&out->list, &range, look->scratch);
 	}
 	if (out->list.count)
@@ -499,6 +496,22 @@ static uint32_t number_leaves(struct tw_look *look, struct numbering *n)
 	return count;
 }
 
+static bool is_pointwise(const char *op)
+{
+	static const char *const ops[] = {
+		"mul",	"add",	  "sub",   "div",	"tanh",	       "neg",  "exp",
+		"log",	"sqrt",	  "rsqrt", "pow",	"sigmoid",     "gelu", "relu",
+		"silu", "abs",	  "where", "clamp",	"masked_fill", "erf",  "sin",
+		"cos",	"square", "rsub",  "reciprocal"
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (!strcmp(op, ops[i]))
+			return true;
+	return false;
+}
+
 static void fill_leaves(struct tw_look *look, struct numbering *n)
 {
 	const struct tw_path_rank *r = &look->part->rank;
@@ -510,6 +523,7 @@ static void fill_leaves(struct tw_look *look, struct numbering *n)
 		leaf->first = n->next[i] = sum;
 		sum += leaf->count;
 		leaf->op = short_name(look, leaf->node);
+		leaf->pointwise = is_pointwise(leaf->op);
 		leaf->shape = tw_node_class(look->d, leaf->node) == TRAWL_CLASS_CPU_OP ?
 				      tw_shape_of(look, leaf->node) :
 				      NULL;
@@ -676,7 +690,7 @@ void tw_look_prepare(struct tw_look *look)
 		look->layout_op = tw_outermost_of(
 			look, (const char *const[]){ "aten::contiguous", "aten::clone", NULL });
 	if (!look->failed)
-		find_range_kinds(look);
+		find_ranges(look);
 	if (!look->failed)
 		tw_ranges_of_kind(look, TW_HOST_OPTIMIZER_STEP, &look->optimizer);
 	if (!look->failed)

@@ -33,6 +33,7 @@ struct tw_leaf {
 	const char *op; /* "mul": without "aten::" and a final "_"; "": of another kind */
 	const struct tw_op_work *work; /* NULL: no model */
 	uint32_t work_node;	       /* the operation that has it: the leaf's, or one around it */
+	bool pointwise;
 	bool taken; /* belongs to a finding: slow kernels of it are no other one */
 };
 
@@ -85,7 +86,7 @@ struct tw_look {
 	struct tw_call *call;	   /* scratch of reading them */
 	struct tw_groups spots;	   /* of all claims: numbers of their places */
 	unsigned *kinds;	   /* by text id: enum tw_host_kind, bit 31: asked */
-	unsigned range_kinds;	   /* of all python functions, annotations and operations */
+	TW_LIST(uint32_t) ranges;  /* events: python functions, annotations, operations of a kind */
 	struct tw_leaves *threads; /* by number of thread of the part */
 	uint32_t *leaf_gpu;
 	uint32_t *leaf_of;	/* by GPU event: leaf number, over all threads; TW_NONE: none */
@@ -217,7 +218,6 @@ bool tw_is_program(struct tw_look *look, uint32_t text);
 const struct tw_frame *tw_function_in(const struct tw_look *look, uint32_t track, int64_t from_ns,
 				      int64_t to_ns);
 bool tw_in_optimizer(const struct tw_look *look, uint32_t node);
-bool tw_is_pointwise(const char *op);
 
 /* Dimensions of a matrix product. */
 struct tw_gemm {

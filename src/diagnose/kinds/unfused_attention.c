@@ -23,9 +23,8 @@ static bool is_product(const struct tw_look *look, const struct tw_leaf *leaf, s
 
 static bool is_between(const struct tw_leaf *leaf)
 {
-	return tw_is_pointwise(leaf->op) || strstr(leaf->op, "softmax") ||
-	       strstr(leaf->op, "dropout") || !strcmp(leaf->op, "copy") ||
-	       !strcmp(leaf->op, "masked_fill");
+	return leaf->pointwise || strstr(leaf->op, "softmax") || strstr(leaf->op, "dropout") ||
+	       !strcmp(leaf->op, "copy") || !strcmp(leaf->op, "masked_fill");
 }
 
 /* How many leaves from here on are one attention, 0: none is. */
