@@ -141,6 +141,7 @@
 #define TW_COL_SLOWEST_RANK "slowest rank"
 #define TW_COL_SPREAD_MS "spread ms"
 #define TW_COL_SRC_RANK "src_rank"
+#define TW_COL_STACK "stack"
 #define TW_COL_START_SKEW_US "start skew (us)"
 #define TW_COL_TB_S_MEAN "TB/s_mean"
 #define TW_COL_TFLOPS_S "TFLOPS/s"
