@@ -315,6 +315,73 @@ static void other_numbers_of_modules_are_matched_by_name(void **state)
 	end();
 }
 
+/* A number is at the end, behind something: what else looks like one is a name. */
+static void what_is_no_number_is_a_name(void **state)
+{
+	static const struct {
+		enum tw_compared_kind kind;
+		const char *names[2];
+	} different[] = {
+		{ TW_MODULE, { "_1", "_2" } },
+		{ TW_MODULE, { "Block_1x", "Block_2x" } },
+		{ TW_MODULE, { "Block1", "Block2" } },
+		{ TW_MODULE, { "Block#1", "Block#2" } },
+		{ TW_CALL_SITE, { "a.py(1: f", "a.py(2: f" } },
+		{ TW_CALL_SITE, { "(1): f", "(2): f" } },
+		{ TW_CALL_SITE, { "a.py(): f_1", "a.py(): f_2" } },
+		{ TW_STEP, { "#1", "#2" } },
+		{ TW_STEP, { "Step#1 a", "Step#2 a" } },
+		{ TW_STEP, { "Step_1", "Step_2" } },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(different) / sizeof(different[0]); i++) {
+		begin();
+		add(different[i].kind, 0, different[i].names[0], 1);
+		add(different[i].kind, 1, different[i].names[1], 2);
+		compare();
+		is(different[i].kind, different[i].names[0], 1, 0);
+		is(different[i].kind, different[i].names[1], 0, 2);
+		end();
+	}
+}
+
+/* What has a number and what has none are of one class: that without comes first. */
+static void no_number_comes_first(void **state)
+{
+	begin();
+	add(TW_MODULE, 0, "Block_0", 1);
+	add(TW_MODULE, 0, "Block", 2);
+	add(TW_MODULE, 1, "Block_8", 10);
+	add(TW_MODULE, 1, "Block_07", 5);
+	compare();
+	is(TW_MODULE, "Block", 2, 5);
+	is(TW_MODULE, "Block_0", 1, 10);
+	end();
+}
+
+/* Deeper than modules are, from another's report: the rest of the path is a name. */
+static void paths_of_any_depth(void **state)
+{
+	struct tw_str path[2];
+	size_t i, side;
+
+	for (side = 0; side < 2; side++) {
+		tw_str_init(&path[side], trawl_allocator_default());
+		for (i = 0; i < 20000; i++)
+			tw_str_addf(&path[side], "M_%zu > ", i < 50 ? side : i);
+		tw_str_add_cstr(&path[side], "end");
+	}
+	begin();
+	add(TW_MODULE, 0, path[0].ptr, 1);
+	add(TW_MODULE, 1, path[1].ptr, 2);
+	compare();
+	is(TW_MODULE, path[0].ptr, 1, 2);
+	end();
+	for (side = 0; side < 2; side++)
+		tw_str_release(&path[side]);
+}
+
 /* The same operator that one module gains by and another loses by is two differences. */
 static void operators_do_not_cancel_out(void **state)
 {
@@ -489,6 +556,28 @@ static void too_small_a_difference_is_not_explained(void **state)
 	}
 }
 
+static void all_places_are_in_one_sentence(void **state)
+{
+	begin();
+	add(TW_STEP, 0, "ProfilerStep#1", 1000);
+	add(TW_STEP, 0, "ProfilerStep#2", 1000);
+	add(TW_STEP, 1, "ProfilerStep#1", 1000);
+	add(TW_STEP, 1, "ProfilerStep#2", 800);
+	add(TW_PHASE, 0, "decode", 1000);
+	add(TW_PHASE, 0, "prefill", 1000);
+	add(TW_PHASE, 1, "decode", 900);
+	add(TW_PHASE, 1, "prefill", 900);
+	add(TW_CALL_SITE, 0, "a.py(1): f", 1000);
+	add(TW_CALL_SITE, 0, "a.py(2): g", 1000);
+	add(TW_CALL_SITE, 1, "a.py(1): f", 1020);
+	add(TW_CALL_SITE, 1, "a.py(2): g", 780);
+	compare();
+	assert_true(
+		is_said("Most of the change in GPU time (-0.000200 ms) is in step ProfilerStep#2 "
+			"(-0.000200 ms), in a.py(2): g (-0.000220 ms)."));
+	end();
+}
+
 /* The innermost module; its class is not named then, and rests never are. */
 static void the_innermost_module_is_named(void **state)
 {
@@ -601,6 +690,38 @@ static void the_picture_of_the_difference(void **state)
 	end();
 }
 
+/* 3 of 1000 on both sides together, which are 2000, are not seen with 5; nor are rows below the 24th. */
+static void parts_that_cannot_be_seen(void **state)
+{
+	char path[200] = "D";
+	struct tw_str svg;
+	unsigned depth;
+
+	begin();
+	add(TW_MODULE, 0, "A", 994);
+	add(TW_MODULE, 0, "B", 6);
+	add(TW_MODULE, 1, "A", 1000);
+	add(TW_MODULE_TOTAL, 0, "A", 994);
+	add(TW_MODULE_TOTAL, 1, "A", 994);
+	add(TW_MODULE_TOTAL, 0, "B", 6);
+	add(TW_MODULE_TOTAL, 0, "C", 5);
+	add(TW_MODULE_TOTAL, 0, "C > below", 900);
+	for (depth = 1; depth <= 25; depth++) {
+		add(TW_MODULE_TOTAL, 0, path, 900);
+		strcat(path, " > D");
+	}
+	compare();
+	tw_str_init(&svg, trawl_allocator_default());
+	assert_true(tw_difference_chart(&pair, &svg));
+	has(&svg, "<title>B: ");
+	assert_null(strstr(svg.ptr, "<title>C"));
+	/* The whole is the first row. */
+	has(&svg, "y=\"682\"");
+	assert_null(strstr(svg.ptr, "y=\"708\" width"));
+	tw_str_release(&svg);
+	end();
+}
+
 /* ---- memory */
 
 static int all(const struct trawl_allocator *a)
@@ -659,13 +780,18 @@ int main(void)
 		cmocka_unit_test(damaged_ranks_are_left_out),
 		cmocka_unit_test(modules_are_matched_by_place),
 		cmocka_unit_test(other_numbers_of_modules_are_matched_by_name),
+		cmocka_unit_test(what_is_no_number_is_a_name),
+		cmocka_unit_test(no_number_comes_first),
+		cmocka_unit_test(paths_of_any_depth),
 		cmocka_unit_test(operators_do_not_cancel_out),
 		cmocka_unit_test(call_sites_are_matched_by_lines),
 		cmocka_unit_test(steps_are_matched_by_number_or_order),
 		cmocka_unit_test(a_place_with_most_of_the_difference_is_named),
 		cmocka_unit_test(nor_is_it_most_of_the_time),
 		cmocka_unit_test(too_small_a_difference_is_not_explained),
+		cmocka_unit_test(all_places_are_in_one_sentence),
 		cmocka_unit_test(the_innermost_module_is_named),
+		cmocka_unit_test(parts_that_cannot_be_seen),
 		cmocka_unit_test(the_picture_of_the_difference),
 		cmocka_unit_test(no_memory),
 	};

@@ -62,7 +62,6 @@ struct source {
 	const char *times[2];
 	double ns_per_unit;
 	const char *calls[2];
-	const char *rest; /* key of rows without the first, NULL: they are none */
 };
 
 #define NS_PER_MS 1e6
@@ -119,7 +118,7 @@ static const struct source sources[TW_COMPARED_KINDS] = {
 		      { TW_COL_GPU_TIME_MS, TW_COL_GPU_TIME_MS TOTAL },
 		      NS_PER_MS,
 		      { NULL } },
-	[TW_PHASE] = { { "phase" }, { TW_COL_GPU_TIME_MS }, NS_PER_MS, { NULL }, "name" },
+	[TW_PHASE] = { { "phase" }, { TW_COL_GPU_TIME_MS }, NS_PER_MS, { NULL } },
 	[TW_STEP] = { { "name" },
 		      { TW_COL_GPU_TIME_MS, TW_COL_GPU_TIME_MS TOTAL },
 		      NS_PER_MS,
@@ -377,8 +376,9 @@ static void add_key(struct tw_str *out, const struct source *source,
 			tw_str_add_char(out, TW_KEY_SEPARATOR);
 		tw_table_add_text(out, table, row, keys[i]);
 	}
-	if (!out->len && source->rest)
-		tw_table_add_text(out, table, row, trawl_table_find_column(table, source->rest));
+	/* What is in no phase says so there. */
+	if (!out->len && source == &sources[TW_PHASE])
+		tw_table_add_text(out, table, row, trawl_table_find_column(table, "name"));
 }
 
 /* A path of modules without their numbers. */

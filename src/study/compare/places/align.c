@@ -7,6 +7,7 @@
 #include "analysis/who/attributions.h"
 #include "base/alloc.h"
 #include "base/order.h"
+#include "data/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,13 +37,24 @@ static const char *text_of(const struct work *w, uint32_t id)
 
 /* ---- names and their parts */
 
+/* The next name of a path of modules, NULL: there is none.  Reports of others may have paths of any depth. */
+static const char *next_name(const struct work *w, const char *name, uint32_t depth)
+{
+	const char *end = w->kind == TW_MODULE && depth < TW_LIMIT_MODULE_DEPTH ?
+				  strstr(name, TW_MODULE_SEPARATOR) :
+				  NULL;
+
+	return end ? end + strlen(TW_MODULE_SEPARATOR) : NULL;
+}
+
 /* Where the last name of a path begins. */
 static const char *last_of(const struct work *w, const char *path)
 {
 	const char *last = path, *next;
+	uint32_t depth = 0;
 
-	while (w->kind == TW_MODULE && (next = strstr(last, TW_MODULE_SEPARATOR)))
-		last = next + strlen(TW_MODULE_SEPARATOR);
+	for (; (next = next_name(w, last, depth)); depth++)
+		last = next;
 	return last;
 }
 
@@ -68,17 +80,13 @@ static int add_name(struct work *w, uint32_t id, uint32_t side, uint32_t depth)
 /* With the modules around it, which need have no rows; names that are there again are sorted out later. */
 static int add_names(struct work *w, const struct tw_sample *s)
 {
-	const char *end;
+	const char *path = text_of(w, s->name), *name = path;
 	uint32_t depth = 0, id;
 
-	tw_str_clear(&w->text);
-	tw_str_add_cstr(&w->text, text_of(w, s->name));
-	if (w->text.failed)
-		return TRAWL_ENOMEM;
-	for (end = w->text.ptr; w->kind == TW_MODULE && (end = strstr(end, TW_MODULE_SEPARATOR));
-	     end += strlen(TW_MODULE_SEPARATOR)) {
-		id = tw_pool_intern(&w->samples->texts, w->text.ptr, (size_t)(end - w->text.ptr));
-		if (add_name(w, id, s->side, depth++))
+	for (; (name = next_name(w, name, depth)); depth++) {
+		id = tw_pool_intern(&w->samples->texts, path,
+				    (size_t)(name - path) - strlen(TW_MODULE_SEPARATOR));
+		if (add_name(w, id, s->side, depth))
 			return TRAWL_ENOMEM;
 	}
 	return add_name(w, s->name, s->side, depth);
@@ -139,7 +147,9 @@ static void find_group(struct work *w, struct name *name)
 
 	name->number = find_number(w, last, &end);
 	name->digits = (size_t)(end - name->number);
-	tw_str_add(&w->text, last, (size_t)(name->number - last));
+	/* The class of a module has no "_". */
+	tw_str_add(&w->text, last,
+		   (size_t)(name->number - last) - (w->kind == TW_MODULE && name->digits));
 	tw_str_add_char(&w->text, TW_KEY_SEPARATOR);
 	tw_str_add_cstr(&w->text, end);
 	name->group = kept(w);

@@ -12,6 +12,9 @@
 
 enum { SAME, FASTER, SLOWER };
 
+/* As many as can be seen; reports of others may have more that say they are large. */
+#define MOST_PARTS ((size_t)(100 / TW_ICICLE_LEAST_PERCENT) * TW_ICICLE_ROWS)
+
 struct part {
 	const struct tw_change *change;
 	const char *path;
@@ -75,7 +78,7 @@ static size_t list_parts(const struct tw_changes *changes, struct part *parts, d
 	const struct tw_change_list *list = &changes->all[TW_MODULE_TOTAL];
 	size_t n = 0, i;
 
-	for (i = 0; i < list->count; i++) {
+	for (i = 0; i < list->count && n < MOST_PARTS; i++) {
 		const struct tw_change *c = &list->items[i];
 		const char *path = tw_pool_text(&changes->samples->texts, c->name, NULL);
 		double ns = c->ns[0] + c->ns[1];
