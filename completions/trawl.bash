@@ -48,7 +48,7 @@ _trawl() {
 		_trawl_files -f "$current"
 		return
 		;;
-	"report,--stacks")
+	"report,--stacks" | "compare,--stacks")
 		_trawl_words "none modules full" "$current"
 		return
 		;;
@@ -94,7 +94,7 @@ _trawl() {
 	"path") options="--step --whole --scale --remove --rank --busbw --align --platform --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
 	"merge") options="-o --output -n --ranks --trace-name --keep --align --gpus-per-node --compat --max-memory -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
 	"nsys") options="--rank --rules --by --compat --step --range --start --end --device -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
-	"compare") options="--label1 --label2 --label --fail-on --xlsx --sheets --threads --channels --ranks --max-memory --linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"compare") options="--label1 --label2 --label --fail-on --xlsx --sheets --stacks --threads --channels --ranks --max-memory --linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
 	"replay") options="--ops --format -h --help" ;;
 	"sweep run") options="-c --channels -t --threads -f --config -o --output-dir -p --nproc -s --skip-existing -n --no-aggregate -r --rocprof -m --stats --rocprof-input --timeout --retries --grace --pause --container --dry-run -q --quiet -v --verbose --format -h --help" ;;
 	"sweep report") options="--align --threads --channels --ranks --max-memory -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;

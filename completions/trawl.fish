@@ -314,6 +314,7 @@ complete -c trawl -n '__trawl_is compare' -l label -x -d 'label of the next side
 complete -c trawl -n '__trawl_is compare' -l fail-on -x -d 'exit status 4 for a regression above PERCENT'
 complete -c trawl -n '__trawl_is compare' -l xlsx -r -F -d 'also write a workbook'
 complete -c trawl -n '__trawl_is compare' -l sheets -x -d 'sheets of reports in the workbook: gpu_timeline, ops_summary, kernel_summary, ops_all, roofline, all (default)'
+complete -c trawl -n '__trawl_is compare' -l stacks -x -a 'none modules full' -d 'stacks_difference.folded beside the page, for flame graphs of the difference of two traces: modules, full or none (default)'
 complete -c trawl -n '__trawl_is compare' -l threads -x -d 'only these thread counts of sweeps, such as 256,512'
 complete -c trawl -n '__trawl_is compare' -l channels -x -d 'only these channel counts of sweeps'
 complete -c trawl -n '__trawl_is compare' -l ranks -x -d 'only these ranks, such as 0-7'

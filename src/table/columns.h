@@ -147,6 +147,7 @@
 #define TW_COL_SLOWEST_RANK "slowest rank"
 #define TW_COL_SPREAD_MS "spread ms"
 #define TW_COL_SRC_RANK "src_rank"
+#define TW_COL_STACK "stack"
 #define TW_COL_START_SKEW_US "start skew (us)"
 #define TW_COL_STD_US "std (µs)"
 #define TW_COL_SUM_MS "total (ms)"

@@ -158,7 +158,7 @@ static void add_class_name(const struct work *w, uint32_t class, struct tw_str *
 
 		tw_str_add(out, name, len);
 		if (count)
-			tw_str_add_cstr(out, " > ");
+			tw_str_add_cstr(out, TW_MODULE_SEPARATOR);
 	}
 }
 

@@ -6,6 +6,8 @@
 #define TW_ANALYSIS_WHO_STACKS_H
 
 #include "analysis/who/attributions.h"
+#include "table/table.h"
+#include "trawl/report.h"
 
 /* Names from the outermost frame to each host node. */
 struct tw_call_stacks {
@@ -29,5 +31,17 @@ int tw_stacks_by_module(const struct tw_attributions *who, const struct trawl_al
 			struct tw_str *out) TRAWL_MUST_CHECK;
 int tw_stacks_full(const struct tw_derived *derived, const struct trawl_allocator *allocator,
 		   struct tw_str *out) TRAWL_MUST_CHECK;
+
+/* A frame of a line and what is behind it: `;` in a name is `,`, the end of a line a blank. */
+void tw_add_frame(struct tw_str *out, const char *name, size_t len);
+
+/*
+ * The same as a table, whose columns are those of the specs: by module in parts, full ones as they are in files.  *table
+ * NULL where nothing is recorded of that.  0 or TRAWL_ENOMEM.
+ */
+extern const struct tw_table_spec tw_module_stacks_spec, tw_full_stacks_spec;
+int tw_stacks_table(const struct trawl_report *report, enum trawl_stacks which,
+		    struct trawl_table **table,
+		    const struct trawl_allocator *tables) TRAWL_MUST_CHECK;
 
 #endif

@@ -16,11 +16,6 @@
 #define ROOFLINE "roofline.svg"
 #define STACKS "stacks.folded"
 
-enum { STACKS_DEFAULT, STACKS_NONE, STACKS_MODULES, STACKS_FULL };
-
-static const char *const stacks_words[] = { "none", "modules", "full", NULL };
-static const struct cli_kind stacks_kind = { cli_read_word, stacks_words, STACKS_NONE };
-
 struct report_command {
 	struct cli_reporting reporting;
 	struct cli_ranks ranks;
@@ -54,17 +49,17 @@ static void write_text(void *sink, const char *text, size_t len)
 static int write_stacks(const struct report_command *c, const struct trawl_report *report,
 			struct cli_outputs *o, struct trawl_error *err)
 {
-	bool asked = c->stacks > STACKS_NONE;
+	bool asked = c->stacks > CLI_STACKS_NONE;
 	struct tw_sink *sink;
 	int status;
 
-	if (c->stacks == STACKS_NONE || (!asked && c->reporting.no_csv))
+	if (c->stacks == CLI_STACKS_NONE || (!asked && c->reporting.no_csv))
 		return 0;
 	status = tw_sink_open(&sink, cli_below(o->dir, STACKS), trawl_allocator_default(), err);
 	if (status)
 		return status;
 	status = trawl_report_stacks(
-		report, c->stacks == STACKS_FULL ? TRAWL_STACKS_FULL : TRAWL_STACKS_BY_MODULE,
+		report, c->stacks == CLI_STACKS_FULL ? TRAWL_STACKS_FULL : TRAWL_STACKS_BY_MODULE,
 		write_text, sink, err);
 	if (!status) {
 		o->stacks = STACKS;
@@ -285,7 +280,7 @@ static int list_captures(struct cli_reporting *r)
 static const struct cli_option own_options[] = {
 	{ "top-ops", 0, &cli_count, "N", AT(top_ops), "operators in the summary (default 10)" },
 	{ "plots", 0, &cli_flag, NULL, AT(plots), "draw " ROOFLINE },
-	{ "stacks", 0, &stacks_kind, "HOW", AT(stacks),
+	{ "stacks", 0, &cli_stacks, "HOW", AT(stacks),
 	  STACKS " for flame graphs: modules (default), full or none" },
 	{ "call-stack", 0, &cli_flag, NULL, AT(reporting.options.call_stack),
 	  "add call stacks to the tables of operators by arguments" },
