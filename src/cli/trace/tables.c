@@ -136,12 +136,7 @@ static int find_column(const struct trawl_table *table, const char *asked, size_
 	return status;
 }
 
-/* What comes first without a word on it: the most of numbers, the first of names. */
-static bool is_descending(const struct trawl_column *column)
-{
-	return tw_column_is_number(column);
-}
-
+/* Without a word on it, the most of numbers is first, and the first of names. */
 static int sort_rows(const struct cli_tables *t, const struct trawl_table *table, size_t *rows,
 		     struct trawl_error *err)
 {
@@ -155,7 +150,8 @@ static int sort_rows(const struct cli_tables *t, const struct trawl_table *table
 	if (status)
 		return status;
 	if (tw_table_sort_rows(table, column,
-			       said ? !ascending : is_descending(trawl_table_column(table, column)),
+			       said ? !ascending :
+				      tw_column_is_number(trawl_table_column(table, column)),
 			       rows, trawl_table_rows(table), trawl_allocator_default()))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	return 0;
