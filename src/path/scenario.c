@@ -312,13 +312,14 @@ static bool is_touched(const struct tw_scenario *s, uint32_t point)
 	return s;
 }
 
-/* The edit of a cause that makes it shortest. */
-static const struct tw_scenario_edit *shortest_edit(const struct tw_scenario *s, uint32_t point,
+/* The edit of a cause that makes it shortest, of scenarios up to `end`. */
+static const struct tw_scenario_edit *shortest_edit(const struct tw_scenario *s,
+						    const struct tw_scenario *end, uint32_t point,
 						    uint32_t cause)
 {
 	const struct tw_scenario_edit *best = NULL;
 
-	for (; s; s = s->under) {
+	for (; s != end; s = s->under) {
 		const struct tw_scenario_edit *edit = touches(s, point) ? edit_of(s, cause) : NULL;
 
 		if (edit && (!best || edit->delay_ns < best->delay_ns))
@@ -381,10 +382,16 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 	uint32_t cause, end = path->points[point + 1].causes;
 	enum tw_point_class class = class_of(&path->points[point]);
 	struct tw_bound bound = { TW_NO_POINT, TW_CAUSES, INT64_MIN };
+	const struct tw_scenario *first = NULL, *after = NULL, *of; /* those that touch it */
 	size_t i;
 
+	for (of = s; of; of = of->under)
+		if (touches(of, point)) {
+			first = first ? first : of;
+			after = of->under;
+		}
 	for (cause = path->points[point].causes; cause < end; cause++) {
-		const struct tw_scenario_edit *edit = shortest_edit(s, point, cause);
+		const struct tw_scenario_edit *edit = shortest_edit(first, after, point, cause);
 		uint32_t from = path->from[cause];
 		int64_t time;
 
@@ -397,12 +404,12 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 		if (time > bound.time_ns)
 			bound = (struct tw_bound){ from, tw_path_code(path, cause), time };
 	}
-	for (; s; s = s->under) {
-		if (!s->added.count || !touches(s, point))
+	for (of = first; of != after; of = of->under) {
+		if (!of->added.count || !touches(of, point))
 			continue;
-		i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
-		for (; i < s->added.count && s->added.at[i].point == point; i++) {
-			const struct tw_scenario_cause *added = &s->added.at[i];
+		i = TW_LOWER_BOUND(at, 0, of->added.count, of->added.at[at].point < point);
+		for (; i < of->added.count && of->added.at[i].point == point; i++) {
+			const struct tw_scenario_cause *added = &of->added.at[i];
 			int64_t time = tw_ns_sum(tw_time(times, added->from), added->delay_ns);
 
 			if (time > bound.time_ns)
