@@ -63,6 +63,14 @@ struct trawl_rank {
 	int64_t launched_ns, elsewhere_ns;
 };
 
+/* A trace that says what GPU graphs run, as trawl_trace_add_source() takes it. */
+struct trawl_job_source {
+	const char *path;
+	enum trawl_graph_source kind;
+	int64_t rank; /* the one it is of; ranks without one of their own take any.  -1: of all ranks */
+	bool found; /* it may have nothing to say */
+};
+
 struct trawl_job_options {
 	const struct trawl_allocator *allocator;   /* NULL: the default */
 	const struct trawl_report_options *report; /* of each rank; NULL: the defaults */
@@ -79,7 +87,9 @@ struct trawl_job_options {
 	bool collectives_only;
 	bool dependencies; /* what trawl_path_new() needs is kept of each trace; not with findings */
 	bool findings;	   /* keep of each rank what trawl_diagnose_job() needs */
-	size_t block_size; /* bytes per read; 0: 1 MB */
+	size_t block_size;			/* bytes per read; 0: 1 MB */
+	const struct trawl_job_source *sources; /* of the ranks' graphs */
+	size_t source_count;
 	/* Called now and then with bytes of all files; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_read, int64_t bytes);
 	void *progress_context;

@@ -194,7 +194,7 @@ uint32_t tw_span_at(const struct tw_spans *s, const struct trawl_trace *trace, u
 {
 	int64_t time_ns = trace->events.start_ns[event];
 	const struct tw_span_place *thread = find_place(&s->by_thread, track_of(trace, event));
-	const struct tw_span_place *process = s->by_process.places;
+	const struct tw_span_place *process = s->by_process.count ? s->by_process.places : NULL;
 	uint32_t span = thread ? span_in(&s->by_thread, thread, time_ns) : NO_SPAN;
 
 	if (span != NO_SPAN)

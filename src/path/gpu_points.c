@@ -5,9 +5,9 @@
 #include "base/ids.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "derive/spans.h"
 #include "derive/view_names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -85,50 +85,64 @@ static void find_launches(struct tw_rank_build *b)
 	b->failed |= tw_sort(r->launched, r->launched_count, launch_key, b, b->scratch);
 }
 
-/* "ProfilerStep#7" */
-static int64_t number_of_step(const struct tw_rank_build *b, uint32_t event)
-{
-	const char *name = b->d->trace->texts.entries[b->d->trace->events.name[event]].ptr;
-	const char *number = strchr(name, '#');
-	int64_t step = tw_step_of(b->d->trace, event);
-
-	if (step >= 0)
-		return step;
-	return number && number[1] >= '0' && number[1] <= '9' ? strtoll(number + 1, NULL, 10) : -1;
-}
-
-static uint32_t step_of(const struct tw_rank_build *b, int64_t time_ns)
-{
-	const struct tw_path_rank *r = b->rank;
-	size_t i = TW_LOWER_BOUND(at, 0, r->step_count, r->steps[at].start_ns <= time_ns);
-
-	return i && time_ns <= r->steps[i - 1].end_ns ? (uint32_t)i - 1 : UINT32_MAX;
-}
-
-static void list_steps(struct tw_rank_build *b)
+/*
+ * The annotations of steps; of those that the program names, which may be in others, the outer ones.
+ * of_span: by span its step.  How many.
+ */
+static uint32_t list_steps(const struct tw_rank_build *b, const struct tw_spans *spans,
+			   struct tw_path_step *steps, int32_t *of_span)
 {
 	const struct tw_events *e = &b->d->trace->events;
-	struct tw_path_rank *r = b->rank;
-	uint32_t i;
+	uint32_t count = 0;
+	uint64_t i;
 
-	r->steps = tw_alloc_array(b->allocator, (size_t)r->step_count + 1, sizeof(*r->steps));
-	b->failed |= !r->steps;
-	for (i = 0; i < r->step_count && !b->failed; i++)
-		r->steps[i] =
-			(struct tw_path_step){ e->start_ns[b->steps[i]],
-					       e->start_ns[b->steps[i]] + e->dur_ns[b->steps[i]],
-					       number_of_step(b, b->steps[i]) };
+	for (i = 0; i < spans->count; i++) {
+		uint32_t event = spans->items[i].event;
+		int64_t start_ns = e->start_ns[event];
+
+		if (!b->named_steps || !count || start_ns >= steps[count - 1].end_ns)
+			steps[count++] = (struct tw_path_step){ start_ns,
+								start_ns + e->dur_ns[event],
+								tw_step_of(b->d->trace, event) };
+		of_span[i] = (int32_t)count - 1;
+	}
+	return count;
+}
+
+/* As the table `steps` has it: what is launched after a step, before the next one, is the step's. */
+static int32_t step_of(const struct tw_rank_build *b, const struct tw_spans *spans,
+		       const int32_t *of_span, uint32_t g)
+{
+	uint32_t span;
+
+	if (b->rank->launch[g] == TW_NO_POINT)
+		return -1;
+	span = tw_span_at(spans, b->d->trace, b->d->host.event[b->launch_node[g]]);
+	return span == UINT32_MAX ? -1 : of_span[span];
 }
 
 static void find_steps(struct tw_rank_build *b)
 {
 	struct tw_path_rank *r = b->rank;
+	struct tw_path_step *steps;
+	struct tw_spans spans;
+	int32_t *of_span;
 	uint32_t g;
 
-	for (g = 0; g < r->gpu_count; g++)
-		r->step[g] = r->launch[g] == TW_NO_POINT ?
-				     -1 :
-				     (int32_t)step_of(b, b->points.at[r->launch[g]].time_ns);
+	if (tw_spans_of_steps(&spans, b->d->trace, b->scratch)) {
+		b->failed = true;
+		return;
+	}
+	steps = tw_build_array(b, spans.count, sizeof(*steps));
+	of_span = tw_build_array(b, spans.count, sizeof(*of_span));
+	if (!b->failed)
+		r->step_count = list_steps(b, &spans, steps, of_span);
+	r->steps = tw_alloc_array(b->allocator, (size_t)r->step_count + 1, sizeof(*r->steps));
+	b->failed |= !r->steps;
+	if (!b->failed)
+		memcpy(r->steps, steps, r->step_count * sizeof(*steps));
+	for (g = 0; g < r->gpu_count && !b->failed; g++)
+		r->step[g] = step_of(b, &spans, of_span, g);
 }
 
 /* ---- where launches lie: of a stream, and of another one */
@@ -314,13 +328,10 @@ void tw_gpu_points(struct tw_rank_build *b)
 	}
 	if (!b->failed)
 		find_launches(b);
-	if (b->failed)
-		return;
-	list_steps(b);
-	if (b->failed)
-		return;
-	find_steps(b);
-	index_launches(b);
+	if (!b->failed)
+		find_steps(b);
+	if (!b->failed)
+		index_launches(b);
 	if (!b->failed)
 		add_starts(b);
 	if (!b->failed)

@@ -77,6 +77,7 @@ struct tw_path_label {
 	uint32_t track;	    /* "stream 7", "thread 42" */
 	uint32_t module;    /* around the operation: "nn.Module: Linear_0" */
 	uint32_t category;  /* of GPU work: 1 + enum tw_kernel_category */
+	uint32_t replayed;  /* 1: of a graph, and a capture has its operation */
 };
 
 struct tw_path_event {
@@ -84,7 +85,7 @@ struct tw_path_event {
 	int64_t root; /* the rank in its group that all wait for, or that waits; -1: not told */
 };
 
-/* A profiler step, on the rank's own clock. */
+/* The annotation of a step, on the rank's own clock. */
 struct tw_path_step {
 	int64_t start_ns, end_ns;
 	int64_t number; /* of the profiler, -1: it has none */

@@ -89,24 +89,6 @@ static bool has_profiler_steps(const struct trawl_trace *trace)
 	return false;
 }
 
-/* In order of start; of those that are named so by the program the outer ones. */
-static void list_steps(struct walk *w)
-{
-	struct tw_rank_build *b = w->b;
-	const struct tw_events *e = &b->d->trace->events;
-	int64_t end_ns = INT64_MIN;
-	uint32_t i;
-
-	for (i = 0; i < w->annotation_count; i++) {
-		uint32_t event = w->annotations[i];
-
-		if (!is_step(b, event) || (b->named_steps && e->start_ns[event] < end_ns))
-			continue;
-		b->steps[b->rank->step_count++] = event;
-		end_ns = e->start_ns[event] + e->dur_ns[event];
-	}
-}
-
 static uint64_t track_key(const void *events, uint32_t event)
 {
 	return ((const struct tw_events *)events)->track[event];
@@ -127,17 +109,14 @@ static void list_annotations(struct walk *w)
 	for (i = 0; i < events->count; i++)
 		n += is_annotation(b, i);
 	w->annotations = tw_build_array(b, n, sizeof(*w->annotations));
-	b->steps = tw_build_array(b, n, sizeof(*b->steps));
 	if (b->failed)
 		return;
 	for (i = 0; i < events->count && w->annotation_count < n; i++)
 		if (is_annotation(b, i))
 			w->annotations[w->annotation_count++] = (uint32_t)i;
 	b->failed |= tw_sort(w->annotations, n, shorter_key, events, b->scratch) ||
-		     tw_sort(w->annotations, n, tw_events_start_key, events, b->scratch);
-	if (!b->failed)
-		list_steps(w);
-	b->failed |= tw_sort(w->annotations, n, track_key, events, b->scratch);
+		     tw_sort(w->annotations, n, tw_events_start_key, events, b->scratch) ||
+		     tw_sort(w->annotations, n, track_key, events, b->scratch);
 }
 
 static void add_item(struct walk *w, const struct item *item)

@@ -85,7 +85,8 @@ static uint32_t shapes_of(struct labels *l, uint32_t event)
 }
 
 /* Shapes and categories are those of GPU work alone, category 0: of the host. */
-static uint32_t label(struct labels *l, uint32_t event, uint32_t operation, uint32_t category)
+static struct tw_path_label label(struct labels *l, uint32_t event, uint32_t operation,
+				  uint32_t category)
 {
 	const struct tw_events *e = &l->b->d->trace->events;
 	struct tw_path_label label = { .name = keep(l, e->name[event]),
@@ -95,11 +96,19 @@ static uint32_t label(struct labels *l, uint32_t event, uint32_t operation, uint
 	if (operation != TW_NONE) {
 		uint32_t of = l->b->d->host.event[operation];
 
-		label.module = l->b->module ? keep(l, l->b->module[operation]) : 0;
+		if (operation < l->b->d->host.count)
+			label.module = l->b->module ? keep(l, l->b->module[operation]) : 0;
 		label.operation = keep(l, e->name[of]);
 		label.shapes = category ? shapes_of(l, of) : 0;
 	}
-	return tw_groups_add(&l->distinct, &label);
+	return label;
+}
+
+static uint32_t add_label(struct labels *l, uint32_t event, uint32_t operation)
+{
+	const struct tw_path_label of = label(l, event, operation, 0);
+
+	return tw_groups_add(&l->distinct, &of);
 }
 
 static void find_outermost(struct labels *l)
@@ -126,19 +135,41 @@ static unsigned category_of(const struct tw_derived *d, uint32_t g)
 					     tw_gpu_category(d, g);
 }
 
+/* The module of the call that captured a node of a graph. */
+static uint32_t captured_module(const struct tw_derived *d, uint32_t g)
+{
+	const struct tw_captures *captures = &d->trace->captures;
+	const struct tw_graph_node *node = &d->graphs.nodes.at[d->gpu.graph_node[g]];
+	uint32_t path = node->differ & TW_DIFFER_MODULE ? 0 : captures->calls.at[node->call].path;
+
+	return path ? captures->modules.at[path - 1].name : 0;
+}
+
+static uint32_t label_of_gpu(struct labels *l, uint32_t g)
+{
+	struct tw_rank_build *b = l->b;
+	const struct tw_derived *d = b->d;
+	bool replayed = tw_is_replayed(d, g);
+	uint32_t node = replayed ? d->gpu.origin[g] : b->launch_node[g];
+	struct tw_path_label of =
+		label(l, d->gpu.event[g],
+		      node == TW_NONE ? TW_NONE : (uint32_t)tw_launching_op(d, node, true),
+		      1 + category_of(d, g));
+
+	if (replayed) {
+		of.replayed = 1;
+		of.module = keep(l, captured_module(d, g));
+	}
+	return tw_groups_add(&l->distinct, &of);
+}
+
 static void label_gpu(struct labels *l)
 {
 	struct tw_rank_build *b = l->b;
 	uint32_t g;
 
-	for (g = 0; g < b->rank->gpu_count; g++) {
-		uint32_t node = b->launch_node[g];
-
-		b->points.at[2 * g].label = b->points.at[2 * g + 1].label = label(
-			l, b->d->gpu.event[g],
-			node == TW_NONE ? TW_NONE : (uint32_t)tw_launching_op(b->d, node, true),
-			1 + category_of(b->d, g));
-	}
+	for (g = 0; g < b->rank->gpu_count; g++)
+		b->points.at[2 * g].label = b->points.at[2 * g + 1].label = label_of_gpu(l, g);
 }
 
 static void label_nodes(struct labels *l)
@@ -150,7 +181,7 @@ static void label_nodes(struct labels *l)
 	for (i = 0; i < host->count; i++) {
 		if (b->start_of[i] == TW_NO_POINT)
 			continue;
-		of = label(l, host->event[i], l->op[i], 0);
+		of = add_label(l, host->event[i], l->op[i]);
 		b->points.at[b->start_of[i]].label = b->points.at[b->end_of[i]].label = of;
 	}
 }
@@ -163,7 +194,7 @@ static void label_annotations(struct labels *l)
 
 	for (i = 2 * (size_t)b->rank->gpu_count; i < b->points.count; i++)
 		if (tw_kind_of(&b->points.at[i]) >= TW_POINT_LOADER)
-			b->points.at[i].label = label(l, b->points.at[i].label, TW_NONE, 0);
+			b->points.at[i].label = add_label(l, b->points.at[i].label, TW_NONE);
 }
 
 static void take(struct labels *l)

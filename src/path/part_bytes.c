@@ -110,7 +110,7 @@ static void pass_labels(struct passing *p)
 	uint64_t texts = r->texts.count - 1;
 	uint32_t i;
 
-	r->label_count = pass_count(p, r->label_count, 6);
+	r->label_count = pass_count(p, r->label_count, 7);
 	if (!p->wire->out)
 		r->labels = tw_alloc_array(p->part->allocator, (size_t)r->label_count + 1,
 					   sizeof(*r->labels));
@@ -126,6 +126,7 @@ static void pass_labels(struct passing *p)
 			*ids[k] = (uint32_t)tw_wire_number(p->wire, *ids[k], texts);
 		l->category =
 			(uint32_t)tw_wire_number(p->wire, l->category, tw_kernel_category_count);
+		l->replayed = (uint32_t)tw_wire_number(p->wire, l->replayed, 1);
 	}
 }
 

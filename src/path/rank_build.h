@@ -26,8 +26,7 @@ struct tw_rank_build {
 	uint32_t *start_of;    /* by host node: its first point, TW_NO_POINT: it has none */
 	uint32_t *end_of;      /* by host node */
 	uint8_t *in_op;	       /* by host node: below an operation */
-	uint32_t *steps;       /* events of steps, in order of start */
-	bool named_steps;      /* they are ranges of the program */
+	bool named_steps;      /* steps are ranges of the program */
 	uint32_t *group;       /* by track: number of its group of threads */
 	uint32_t *launch_node; /* by GPU event: host node of its launch, TW_NONE */
 	uint32_t *module; /* by host node: text id of the module around it; NULL: none recorded */

@@ -66,6 +66,35 @@ class Analyze(Case):
                                      r"\(category_data/quantum_metrics\.json\)")
         self.assertTrue(left.exists())
 
+    def test_other_files_beside_a_trace_are_no_ranks(self):
+        """A directory of one trace is that trace; of files that are none one is named."""
+        place = self.tmp / "run"
+        place.mkdir()
+        trace = self.write(document(base_events()), "run/trace.json")
+        lone = self.analyze(trace=trace, name="lone")
+        self.assertExit(lone, 0)
+        for count, line in ((1, r"a0\.json: skipped: .*not a profiler trace"),
+                            (2, r"a0\.json and 1 other file: skipped: not profiler traces"),
+                            (3, r"a0\.json and 2 other files: skipped: not profiler traces")):
+            self.write('{"a": 1}', f"run/a{count - 1}.json")
+            beside = self.analyze(trace=place, name=f"beside{count}")
+            self.assertExit(beside, 0)
+            self.assertEqual(beside.out, lone.out)
+            self.assertNotRegex(beside.err, r"\brank")
+            self.assertEqual(len(beside.lines("skipped")), 1, str(beside))
+            self.assertRegex(beside.err, line)
+            self.assertEqual({p.name for p in (self.tmp / f"beside{count}").iterdir()},
+                             {p.name for p in (self.tmp / "lone").iterdir()})
+
+    def test_a_rank_of_several_is_one(self):
+        """Others of the job are missing: its findings are those of a job."""
+        (self.tmp / "run").mkdir()
+        self.write(document(base_events(), distributedInfo={"rank": 1, "world_size": 2}), "run/trace.json")
+        result = self.analyze(trace=self.tmp / "run")
+        self.assertExit(result, 3)
+        self.assertIn("missing rank 0 (the job has 2)", result.err)
+        self.assertIn("1 of 2 ranks: findings are of it alone", result.err)
+
     def test_recommendations_are_the_findings(self):
         result = self.analyze("--format", "json", "--platform", "MI300X")
         self.assertExit(result, 0)

@@ -8,6 +8,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from generated import Generated
 from support import FULL, Case, load_module, trawl, tracegen
 
 CAPTURES = load_module(pathlib.Path(__file__).resolve().parent.parent / "gen" / "captures.py")
@@ -148,10 +149,6 @@ class Files(Graphs):
         rep = self.report(self.path, "--capture", folder)
         self.assertEqual([r["capture"] for r in rep.table("graphs")], ["b.json #0"])
 
-    def test_ranks_take_none(self):
-        result = trawl("report", self.path, self.path, "--capture", self.path)
-        self.assertExit(result, 2)
-
     def test_notice(self):
         result = self.run_report()
         self.assertExit(result, 0)
@@ -159,6 +156,114 @@ class Files(Graphs):
         done = json.loads(trawl("report", self.path, "-o", self.tmp / "out", "--no-xlsx",
                                 "--format", "json").out)
         self.assertEqual(done["tables"][0]["name"], "graphs")
+
+
+class Ranks(Generated):
+    """Captures of the ranks of a job: each takes its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.job, self.captures, facts = (self.tmp / name for name in ("job", "captures", "facts"))
+        subprocess.run([tracegen(), "--kind", "decode", "--vendor", "amd", "--ranks", "3", "--steps", "2", "--stacks",
+                        "--capture", self.captures, "--truth", facts, "-o", self.job], check=True)
+        self.truths = [json.loads((facts / f"rank{rank}.json").read_text()) for rank in range(3)]
+        # What tells them apart, though they match as well.
+        for rank in (1, 2):
+            path = self.captures / f"rank{rank}_capture.json"
+            path.write_text(path.read_text().replace("DecodeModel_0", f"DecodeModel_{rank}"))
+
+    def models(self, report):
+        """How many ranks have each model, and its time."""
+        rows = {r["module"]: r for r in report.table("modules")}
+        return {m: (int(r["ranks"]), ns(r["GPU time (ms)_total"], 6)) for m, r in rows.items()
+                if m.startswith("DecodeModel_") and ">" not in m}
+
+    def times(self, *ranks):
+        return sum(self.truths[rank]["graphs"]["sum_ns"] for rank in ranks)
+
+    def lines(self, result, pattern):
+        return [line for line in result.err.splitlines() if pattern in line]
+
+    def test_each_rank_takes_its_own(self):
+        report = self.report(self.job, "--capture", self.captures)
+        self.assertExit(report, 0)
+        self.assertEqual(self.models(report), {f"DecodeModel_{r}": (1, self.times(r)) for r in range(3)})
+        self.assertEqual(self.lines(report, "captures"), [])
+
+    def test_one_file_is_for_all(self):
+        report = self.report(self.job, "--capture", self.captures / "rank1_capture.json")
+        self.assertEqual(self.models(report), {"DecodeModel_1": (3, self.times(0, 1, 2))})
+        self.assertEqual(self.lines(report, "captures"), [])
+
+    def test_a_rank_without_one_takes_what_matches(self):
+        (self.captures / "rank2_capture.json").unlink()
+        (self.captures / "rank0_capture.json").unlink()
+        report = self.report(self.job, "--capture", self.captures)
+        self.assertEqual(self.models(report), {"DecodeModel_1": (3, self.times(0, 1, 2))})
+        self.assertEqual([line.rsplit("/", 1)[1] for line in self.lines(report, "captures")],
+                         [f"rank{rank}_trace.json: no capture of rank {rank}: its GPU graphs are matched with the "
+                          "captures of 1 rank" for rank in (0, 2)])
+
+    def test_captures_without_a_rank_are_for_all(self):
+        other = self.tmp / "other"
+        other.mkdir()
+        one = json.loads((self.captures / "rank1_capture.json").read_text())
+        del one["distributedInfo"]
+        (other / "capture.json").write_text(json.dumps(one))
+        report = self.report(self.job, "--capture", other)
+        self.assertEqual(self.models(report), {"DecodeModel_1": (3, self.times(0, 1, 2))})
+        self.assertEqual(self.lines(report, "captures"), [])
+
+    def test_a_trace_of_a_rank_takes_its_own_too(self):
+        report = self.report(self.job / "rank1_trace.json", "--capture", self.captures)
+        self.assertEqual({r["capture"] for r in report.table("graphs")}, {"rank1_capture.json #0"})
+        self.assertEqual([r["module"] for r in report.table("modules") if r["depth"] == "1"], ["DecodeModel_1"])
+        unknown = self.tmp / "unknown.json"
+        trace = json.loads((self.job / "rank1_trace.json").read_text())
+        del trace["distributedInfo"]
+        unknown.write_text(json.dumps(trace))
+        report = self.report(unknown, "--capture", self.captures)
+        self.assertEqual([line.rsplit("/", 1)[1] for line in self.lines(report, "captures")],
+                         ["unknown.json: rank unknown: its GPU graphs are matched with the captures of 3 ranks"])
+
+    def test_an_eager_run_is_for_all(self):
+        nodes = CAPTURES.launches(json.loads((self.job / "rank0_trace.json").read_text())["traceEvents"])
+        other = self.write(json.dumps(CAPTURES.capture(nodes[0], "eager")), "eager.json")
+        report = self.report(self.job, "--map", other)
+        self.assertExit(report, 0)
+        made = [r for r in report.table("ops_summary") if r["name"].startswith("made::")]
+        self.assertEqual({r["ranks"] for r in made}, {"3"})
+
+    def test_a_directory_without_captures(self):
+        result = trawl("report", self.job, "--capture", self.job, "-o", self.tmp / "out", "--no-xlsx")
+        self.assertExit(result, 0)
+        self.assertEqual(len(self.lines(result, "none of the 1 traces found for --capture has a graph capture")), 3)
+
+    def test_a_file_without_captures(self):
+        for command in ("report", "collectives", "analyze"):
+            with self.subTest(command):
+                result = trawl(command, self.job, "--capture", self.job / "rank0_trace.json", "-o", self.tmp / "out")
+                self.assertExit(result, 1)
+                self.assertOneLine(result, "no graph capture", file="rank0_trace.json")
+
+    def test_a_broken_capture_of_one_rank(self):
+        (self.captures / "rank1_capture.json").write_text('{"traceEvents": [{"ph": "X", "rank": nonsense')
+        result = trawl("report", self.job, "--capture", self.captures, "-o", self.tmp / "out", "--no-xlsx")
+        self.assertExit(result, 0)
+        line, = self.lines(result, "none of the 1 traces found for --capture has a graph capture")
+        self.assertIn("rank1_trace.json: ", line)
+
+    def hides(self, command, *options):
+        out = self.tmp / f"{command}{len(options)}"
+        result = trawl(command, self.job, "-o", out, *options, timeout=120)
+        self.assertExit(result, 0)
+        return "GPU graphs hide their operators" in result.out
+
+    def test_other_commands_take_them(self):
+        for command in ("report", "collectives", "analyze"):
+            with self.subTest(command):
+                self.assertTrue(self.hides(command))
+                self.assertFalse(self.hides(command, "--capture", self.captures))
 
 
 class Hostile(Graphs):

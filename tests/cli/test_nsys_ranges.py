@@ -157,7 +157,7 @@ class Ranges(Case):
                               ["2", "0.009", "0.003", "0.000"]])
         done = trawl("report", path, "--no-csv", "--no-xlsx", "--format", "json")
         self.assertEqual([t["name"] for t in json.loads(done.out)["tables"]],
-                         ["gpu_timeline", "top_ranges", "quality"])
+                         ["gpu_timeline", "modules", "top_ranges", "quality"])
 
 
 if __name__ == "__main__":

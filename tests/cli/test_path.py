@@ -302,6 +302,25 @@ class Path(Case):
         self.assertEqual(sum(s[1] for s in self.segments(tables)), 30)
         self.assertExit(trawl("path", self.write(document(ranks[0])), "--step", "9", "--no-csv", "--no-xlsx"), 2)
 
+    def test_a_step_is_that_of_the_table_of_steps(self):
+        """It goes on to the next one of its process, the last one to its own end, which is not in it."""
+        launches = ((10, "first", 12), (40, "between", 100), (50, "edge", 120), (79, "last", 130), (80, "after", 140))
+        for category in ("user_annotation", "cpu_op"):
+            for other in ((), (event("X", category, "ProfilerStep#7", 41, 42, 20, 500),)):
+                events = [event("X", category, "ProfilerStep#0", 31, 32, 0, 30),
+                          event("X", category, "ProfilerStep#1", 31, 32, 50, 30), *other]
+                for at, name, start in launches:
+                    events += [launch(at, 0.5, at), kernel(name, start, 8, at)]
+                trace = self.write(document(events))
+                spans = {r["name"]: r["span (ms)"] for r in self.report(trace).table("steps")}
+                for step, window, kernels in ((0, 96, ["between"]), (1, 18, ["edge", "last"])):
+                    with self.subTest(category=category, other=bool(other), step=step):
+                        tables = self.path([events], "--step", str(step))
+                        self.assertEqual(sum(s[1] for s in self.segments(tables)), window)
+                        self.assertEqual(float(spans[f"ProfilerStep#{step}"]) * 1000, window)
+                        self.assertEqual([r["name"] for r in tables["critical_path"] if r["class"] == "compute"],
+                                         kernels)
+
     def test_operators_at_a_share_of_their_roofline(self):
         # EDGE_OF(TW_LIMIT_PATH_ROOFLINE_PERCENT): 1024 x 1024 by 1024 x 1024 in fp32 reads and writes 12 MiB and has
         # 2^31 FLOPs: at 1000 TFLOP/s and 1000 GB/s 12.582912 us, at 80 % 15.729. A kernel of 30 gets 14.271

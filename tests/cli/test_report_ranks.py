@@ -536,7 +536,7 @@ class Ranks(Case):
         self.assertEqual(data["schema"], "trawl.report_ranks/1")
         self.assertEqual([t["name"] for t in data["tables"]],
                          ["findings", "ranks", "verdict", "gpu_timeline", "rank_timeline", "rank_outliers",
-                          "stragglers", "top_operations", "quality"])
+                          "stragglers", "steps", "top_operations", "quality"])
         done = trawl("report", self.tmp / "job", "--no-csv", "--no-xlsx", "--format", "csv")
         blocks = re.findall(r"^# (\w+)\n(.*)$", done.out, re.M)
         self.assertEqual([b[0] for b in blocks], [t["name"] for t in data["tables"]])

@@ -1,5 +1,4 @@
 """Steps and phases of generated traces, whose truth was written with them."""
-import json
 import pathlib
 import subprocess
 import sys
@@ -7,35 +6,14 @@ import unittest
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import FULL, Case, read_csv, tracegen, trawl
-
-TIMES = {"busy_ns": "busy (ms)", "compute_ns": "computing (ms)", "exposed_comm_ns": "exposed communication (ms)",
-         "exposed_memcpy_ns": "exposed copies (ms)", "total_comm_ns": "communication (ms)", "span_ns": "span (ms)",
-         "idle_ns": "idle (ms)", "sum_ns": "GPU time (ms)"}
+from generated import Generated
+from support import FULL, read_csv, tracegen, trawl
 
 
-class Steps(Case):
+class Steps(Generated):
     def generated(self, *options):
-        trace, truth = self.tmp / "trace.json", self.tmp / "truth.json"
-        subprocess.run([tracegen(), *options, "--truth", truth, "-o", trace], check=True)
-        return self.report(trace), json.loads(truth.read_text())
-
-    def check(self, row, facts):
-        self.assertEqual(int(row["GPU events"]), facts["n"])
-        self.assertEqual({k: Decimal(row[v]) * 10**6 for k, v in TIMES.items()}, {k: facts[k] for k in TIMES})
-
-    def check_steps(self, report, truth):
-        rows = {row["name"]: row for row in report.table("steps")}
-        for facts in truth["steps"]:
-            self.check(rows[f"ProfilerStep#{facts['step']}"], facts)
-        unlinked = rows.get("(no launch)", {"GPU events": 0})
-        self.assertEqual(int(unlinked["GPU events"]), truth["n_unlinked"])
-        sums = {row["quantity"]: int(row["time ns"]) for row in report.table("reconciliation")}
-        self.assertEqual(sums["step_difference"], 0)
-        self.assertEqual(sums["step_difference_by_time"], 0)
-        by_time = sum(Decimal(row["busy by time (ms)"] or 0) for row in rows.values())
-        self.assertEqual(by_time * 10**6, truth["busy_ns"])
-        return rows
+        trace, truth = self.generate(*options)
+        return self.report(trace), truth
 
     def test_steps_have_what_they_launched(self):
         for kind in ("train", "infer", "decode", "compile") if FULL else ("train", "infer", "decode"):
@@ -75,15 +53,7 @@ class Steps(Case):
         for vendor in ("nvidia", "amd"):
             report, truth = self.generated("--kind", "decode", "--vendor", vendor, "--steps", "3", "--run-ahead-us",
                                            "700")
-            rows = [row for row in report.table("phases") if row["phase"]]
-            self.assertEqual(len(rows), truth["n_steps"])
-            for row, facts in zip(rows, truth["steps"]):
-                self.check(row, facts)
-                for key in ("phase", "family", "prefill_requests", "decode_requests", "tokens"):
-                    self.assertEqual(row[key.replace("_", " ")], str(facts[key]))
-            total, = report.table("phases_summary")
-            self.assertEqual(int(total["tokens"]), sum(f["tokens"] for f in truth["steps"]))
-            self.assertEqual(Decimal(total["busy (ms)"]) * 10**6, sum(f["busy_ns"] for f in truth["steps"]))
+            self.check_phases(report, truth)
             self.assertEqual({row["tokens"] for row in report.table("steps") if row["step"]},
                              {str(f["tokens"]) for f in truth["steps"]})
 

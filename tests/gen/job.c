@@ -39,19 +39,18 @@ struct job {
 	struct rng rng, saved_rng; /* of what the ranks have in common */
 };
 
-/* Reached by all ranks; ends at the same moment on each. */
-static void settle_collective(struct job *j, const struct coll *c, bool count)
+/* Reached by the ranks from first to last; ends at the same moment on each. */
+static void settle_collective(struct job *j, const struct coll *c, int first, int last, bool count)
 {
-	int n = j->opt->ranks;
 	int64_t latest = INT64_MIN, end;
 
-	for (int i = 0; i < n; i++) {
+	for (int i = first; i <= last; i++) {
 		int64_t start = sim_coll_start(&j->ranks[i].sim, &j->ranks[i].recs);
 
 		if (start > latest)
 			latest = start;
 	}
-	for (int i = 0; count && i < n; i++) {
+	for (int i = first; count && i <= last; i++) {
 		struct coll_facts *f = &j->ranks[i].coll;
 		int64_t start = sim_coll_start(&j->ranks[i].sim, &j->ranks[i].recs);
 
@@ -60,9 +59,9 @@ static void settle_collective(struct job *j, const struct coll *c, bool count)
 		f->n_last += start == latest;
 	}
 	end = latest + rng_jitter(&j->rng, c->xfer_ns);
-	if (n < j->m->world)
+	if (j->opt->ranks < j->m->world)
 		end += rng_range(&j->rng, 0, c->xfer_ns / WAIT_FRAC);
-	for (int i = 0; i < n; i++)
+	for (int i = first; i <= last; i++)
 		sim_coll_end(&j->ranks[i].sim, &j->ranks[i].recs, c, end);
 }
 
@@ -76,11 +75,15 @@ static void simulate_step(struct job *j, bool count)
 	for (size_t k = 0; k < m->n_plan; k++) {
 		const struct segment *seg = &m->plan[k];
 		int coll = m->scripts[seg->script].coll;
+		int first = seg->first,
+		    last = seg->last < j->opt->ranks ? seg->last : j->opt->ranks - 1;
 
-		for (int i = 0; i < j->opt->ranks; i++)
+		for (int i = first; i <= last; i++)
 			sim_segment(&j->ranks[i].sim, m, &j->ranks[i].recs, seg);
-		if (coll >= 0)
-			settle_collective(j, &m->colls[coll], count);
+		if (seg->flags & SEG_ANSWERS)
+			first--;
+		if (coll >= 0 && !(seg->flags & SEG_WAITS))
+			settle_collective(j, &m->colls[coll], first, last, count);
 	}
 	for (int i = 0; i < j->opt->ranks; i++)
 		sim_step_end(&j->ranks[i].sim);
@@ -217,7 +220,7 @@ static void init_rank(struct job *j, int i)
 	struct rng ids = { opt->seed + 0x51ed270b * (uint64_t)(i + 1) };
 	bool many = opt->ranks > 1;
 
-	sim_init(&r->sim, opt->seed, i, START_NS, FIRST_STEP);
+	sim_init(&r->sim, &r->recs.who, opt->seed, i, START_NS, FIRST_STEP);
 	if (opt->equal_ids)
 		r->sim.corr = 4000;
 	r->slow = 1;
@@ -236,7 +239,7 @@ static void init_rank(struct job *j, int i)
 	r->trace.trace_id = rng_next(&ids);
 	r->trace.ts_offset = r->skew_ns + (j->m->epoch ? BASE_TIME_NS : 0);
 	truth_init(&r->truth, j->m);
-	r->path = many ? rank_path(opt->out, i, "_trace.json") : copy_path(opt->out);
+	r->path = many ? rank_path(opt->out, i, opt->suffix) : copy_path(opt->out);
 	if (opt->truth)
 		r->truth_path = many ? rank_path(opt->truth, i, ".json") : copy_path(opt->truth);
 }
@@ -252,7 +255,7 @@ static void write_truth(struct job *j, struct rank *r)
 		.device = r->trace.device,
 	};
 
-	truth_write(&r->truth, j->m, &f, r->truth_path);
+	truth_write(&r->truth, j->m, &r->recs.who, &f, r->truth_path);
 }
 
 static void write_job_truth(struct job *j)
@@ -295,6 +298,7 @@ static void free_ranks(struct job *j)
 		struct rank *r = &j->ranks[i];
 
 		free(r->recs.v);
+		who_free(&r->recs.who);
 		free(r->path);
 		free(r->truth_path);
 		truth_free(&r->truth);

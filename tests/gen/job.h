@@ -16,7 +16,9 @@ struct straggler {
 
 struct job_options {
 	const char *out;
-	const char *truth; /* NULL for none */
+	const char *truth;   /* NULL for none */
+	const char *capture; /* for tracegen */
+	const char *suffix;  /* of files of ranks */
 	uint64_t seed;
 	int64_t steps;
 	int64_t size; /* bytes, 0 for as many as the steps make */

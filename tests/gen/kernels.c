@@ -309,6 +309,7 @@ const struct kern_def kern_defs[] = {
 	COMM("allreduce", NCCL("AllReduce_Sum_bf16_RING_LL"), API_COMM),
 	COMM("broadcast", NCCL("Broadcast_RING_LL"), API_COMM),
 	COMM("allgather", NCCL("AllGather_RING_LL"), API_COMM),
+	COMM("sendrecv", NCCL("SendRecv"), API_COMM),
 	{ "custom_ar",
 	  CUSTOM_AR("__nv_bfloat16"),
 	  CUSTOM_AR("__hip_bfloat16"),
@@ -346,6 +347,10 @@ const struct api_def api_defs[N_APIS] = {
 			      1900 },
 	[API_DEVICE_SYNC] = { "cudaDeviceSynchronize", 165, false, "hipDeviceSynchronize", 48,
 			      2600 },
+	[API_BEGIN_CAPTURE] = { "cudaStreamBeginCapture", 316, false, "hipStreamBeginCapture", 188,
+				3100 },
+	[API_END_CAPTURE] = { "cudaStreamEndCapture", 318, false, "hipStreamEndCapture", 190,
+			      9400 },
 };
 
 /* Elements in dimension letters; see the plans. W is the number of ranks. */
@@ -360,6 +365,10 @@ const struct coll_def coll_defs[] = {
 	  "tensor_parallel", true, false, 60 },
 	{ "tp_head", "allgather", "_allgather_base", "nccl:_all_gather_base", "BV", "WBV", "1",
 	  "tensor_parallel", true, false, 60 },
+	{ "pp_send", "sendrecv", "send", "nccl:send", "BSH", "BSH", "0", "default_pg", true, false,
+	  40 },
+	{ "pp_recv", "sendrecv", "recv", "nccl:recv", "BSH", "BSH", "0", "default_pg", true, false,
+	  40 },
 	{ "tp_graph", "custom_ar", "allreduce", NULL, "BSH", "BSH", "1", "tensor_parallel", true,
 	  true, 30 },
 };

@@ -1,6 +1,7 @@
 /* Compiles scripts, kernels and collectives into event templates. */
 #include "model.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -279,19 +280,15 @@ static int64_t best_ns(const struct model *m, const struct op_info *info)
 	return (int64_t)(moving > computing ? moving : computing);
 }
 
-static void compile_op(struct model *m, struct cline *c)
+static int add_op_tmpl(struct model *m, const struct line *l, bool numbered, struct op_info *info)
 {
-	const struct line *l = c->src;
 	struct sb *b = &m->scratch;
-	struct op_info info = { 0 };
 
 	sb_reset(b);
 	sb_putf(b, HEAD("cpu_op") "%s", l->name);
 	sb_put(b, ON_HOST WHEN EXTERNAL "\v\"Record function id\":0");
-	if (l->flags & (F_SEQ | F_BWD)) {
-		sb_put(b, ",\"Sequence number\":" T_SEQ);
-		sb_putf(b, ",\"Fwd thread id\":%d", l->flags & F_BWD ? 1 : 0);
-	}
+	if (numbered)
+		sb_put(b, ",\"Sequence number\":" T_SEQ ",\"Fwd thread id\":" T_NUM);
 	if (l->flags & F_COMM) {
 		const struct coll *coll = &m->colls[find_coll(m, l->in)];
 		char dims[40] = "1*b[", *end = put_i64(dims + 4, coll->in_elems);
@@ -303,10 +300,20 @@ static void compile_op(struct model *m, struct cline *c)
 		put_group(m, b, coll);
 	} else if (l->in && *l->in) {
 		sb_put(b, ",");
-		info = ops_put_inputs(b, &m->dims, l->name, l->in);
+		*info = ops_put_inputs(b, &m->dims, l->name, l->in);
 	}
 	sb_put(b, ",\"Ev Idx\":" T_EV END_ARGS);
-	c->tm = add_tmpl(m, b->s);
+	return add_tmpl(m, b->s);
+}
+
+static void compile_op(struct model *m, struct cline *c)
+{
+	const struct line *l = c->src;
+	struct op_info info = { 0 };
+
+	c->tm = add_op_tmpl(m, l, l->flags & (F_SEQ | F_BWD), &info);
+	if (l->flags & F_SEQ && m->checkpoint == CHECKPOINT_REENTRANT)
+		c->tm_bare = add_op_tmpl(m, l, false, &info);
 	c->flops = info.flops;
 	c->best_ns = best_ns(m, &info);
 	c->index = name_id(&m->op_names, &m->n_op_names, l->name);
@@ -365,6 +372,11 @@ static void compile_line(struct model *m, struct script *s, struct cline *c)
 		c->index = l->off;
 		break;
 	case L_COLL:
+		if (m->capture) {
+			c->index = m->colls[find_coll(m, l->name)].kern;
+			c->mean_ns = m->kerns[c->index].mean_ns;
+			break;
+		}
 		if (s->coll >= 0)
 			die(1, "two collectives in one script");
 		c->index = s->coll = find_coll(m, l->name);
@@ -433,6 +445,8 @@ void model_add(struct model *m, const struct line *lines, size_t n, int thread, 
 		.thread = thread,
 		.layer = layer,
 		.flags = flags,
+		.first = m->first_rank,
+		.last = m->last_rank,
 	};
 }
 
@@ -471,7 +485,7 @@ static void compile_common(struct model *m)
 	t[TM_PY_WRAPPED] =
 		add_py_tmpl(m, "torch/nn/modules/module.py(1751): _wrapped_call_impl", false);
 	t[TM_PY_CALL_IMPL] = add_py_tmpl(m, "torch/nn/modules/module.py(1762): _call_impl", false);
-	t[TM_PY_FORWARD] = add_py_tmpl(m, "model/transformer.py(112): forward", false);
+	t[TM_PY_FORWARD] = add_py_tmpl(m, FORWARD_FRAME, false);
 }
 
 static void find_leftovers(struct model *m)
@@ -499,7 +513,8 @@ void model_init(struct model *m)
 	memcpy(m->stream_no, m->vendor == VENDOR_AMD ? amd_streams : nvidia_streams,
 	       sizeof(m->stream_no));
 	m->dims.v['W' - 'A'] = m->world;
-	plans[m->kind](m);
+	m->last_rank = INT_MAX;
+	(m->capture ? plan_capture : plans[m->kind])(m);
 	compile_kernels(m);
 	find_leftovers(m);
 	compile_collectives(m);

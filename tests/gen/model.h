@@ -16,6 +16,9 @@
 enum kind { KIND_TRAIN, KIND_INFER, KIND_DECODE, KIND_COMPILE };
 enum vendor { VENDOR_NVIDIA, VENDOR_AMD };
 
+/* How layers drop what their backward pass needs, and compute it again. */
+enum checkpoint { CHECKPOINT_NONE, CHECKPOINT_RECOMPUTE, CHECKPOINT_REENTRANT };
+
 /* The two host threads of a process. */
 enum { TH_MAIN, TH_BWD, N_THREADS };
 
@@ -43,6 +46,8 @@ enum api {
 	API_DEVICE_ATTR,
 	API_STREAM_SYNC,
 	API_DEVICE_SYNC,
+	API_BEGIN_CAPTURE,
+	API_END_CAPTURE,
 	N_APIS,
 };
 
@@ -87,13 +92,16 @@ enum line_kind {
 };
 
 enum {
-	F_SEQ = 1,     /* forward op that carries the next sequence number */
-	F_GRAD = 2,    /* and creates an autograd node */
-	F_BWD = 4,     /* autograd engine event: takes the newest open node */
-	F_NODE = 8,    /* the node itself, right below its engine event */
-	F_HOLD = 16,   /* stays open until L_CLOSE, over segments */
-	F_MODULE = 32, /* python frame of an nn.Module call */
-	F_COMM = 64,   /* arguments come from the collective named in 'in' */
+	F_SEQ = 1,	 /* forward op that carries the next sequence number */
+	F_GRAD = 2,	 /* and creates an autograd node */
+	F_BWD = 4,	 /* autograd engine event: takes the newest open node */
+	F_NODE = 8,	 /* the node itself, right below its engine event */
+	F_HOLD = 16,	 /* stays open until L_CLOSE, over segments */
+	F_MODULE = 32,	 /* python frame of an nn.Module call */
+	F_COMM = 64,	 /* arguments come from the collective named in 'in' */
+	F_PROGRAM = 128, /* python frame of the program itself: a call site */
+	F_AGAIN = 256,	 /* what is below is computed again */
+	F_UNDO = 512,	 /* autograd engine event without a forward op */
 };
 
 /* A line of a script. Its nesting is its depth; lines end when one of the same depth comes. */
@@ -138,9 +146,10 @@ struct coll {
 
 struct cline {
 	const struct line *src;
-	int tm;	    /* event template, -1 for none */
-	int tm_aux; /* [memory] instant of an op, GPU side of an annotation */
-	int index;  /* in kerns, colls or api_defs; name id of an op */
+	int tm;	     /* event template, -1 for none */
+	int tm_bare; /* of an op without gradients */
+	int tm_aux;  /* [memory] instant of an op, GPU side of an annotation */
+	int index;   /* in kerns, colls or api_defs; name id of an op */
 	int64_t flops;
 	int64_t best_ns;   /* of an op's work, were it all done at the device's peaks */
 	int64_t n_kernels; /* that share it */
@@ -151,11 +160,17 @@ struct segment {
 	size_t script; /* index in model.scripts */
 	int thread, layer;
 	int flags;
+	int first, last; /* ranks that run it */
 };
 
 enum {
-	SEG_ENTER_BWD = 1, /* the autograd thread starts where the main thread is */
-	SEG_LEAVE_BWD = 2, /* the main thread goes on after the autograd thread */
+	SEG_ENTER_BWD = 1,  /* the autograd thread starts where the main thread is */
+	SEG_LEAVE_BWD = 2,  /* the main thread goes on after the autograd thread */
+	SEG_CHECKPOINT = 4, /* what is around it is around the layer when it runs again */
+	SEG_AGAIN = 8,	    /* a layer again: its nodes are not undone */
+	SEG_NO_GRAD = 16,
+	SEG_WAITS = 32,	  /* its collective needs that of the next segment */
+	SEG_ANSWERS = 64, /* of the rank after that of the last segment */
 };
 
 /* Templates that do not belong to a line. */
@@ -170,6 +185,11 @@ enum common_tmpl {
 	TM_PY_FORWARD,
 	N_COMMON_TMPL,
 };
+
+/* Frames that no script has: around all steps, in each call of a module, around captures. */
+#define OUTER_FRAME "main.py(187): main"
+#define FORWARD_FRAME "model/transformer.py(112): forward"
+#define CAPTURE_FRAME "serve/cuda_graph_runner.py(488): capture"
 
 struct dims {
 	int64_t v[26]; /* by capital letter */
@@ -188,7 +208,12 @@ struct model {
 	enum layout layout;
 	bool stacks;
 	bool epoch;
-	int world; /* ranks of the job, also where only one is written */
+	enum checkpoint checkpoint;
+	bool pipeline; /* ranks are stages */
+	bool capture;  /* the run that captures the graphs */
+	int ranks;
+	int first_rank, last_rank; /* of segments that are added */
+	int world;		   /* ranks of the job, also where only one is written */
 	struct dims dims;
 
 	struct tmpl *tm;
@@ -219,7 +244,7 @@ struct model {
 	struct sb scratch, scratch_args;
 };
 
-/* kind, vendor, layout, stacks and world are set by the caller; dims by the plan. */
+/* All up to world is set by the caller but the ranks of segments; dims by the plan. */
 void model_init(struct model *m);
 void model_free(struct model *m);
 
@@ -233,6 +258,7 @@ void model_add(struct model *m, const struct line *lines, size_t n, int thread, 
 void plan_train(struct model *m);
 void plan_infer(struct model *m);
 void plan_decode(struct model *m);
+void plan_capture(struct model *m);
 void plan_compile(struct model *m);
 
 /* The collectives of a kind; *n of them. */

@@ -22,9 +22,9 @@
 	{                                     \
 		d, L_KERN, 0, key, NULL, 0, 0 \
 	}
-#define GKERN(key)                             \
+#define GKERN(d, key)                          \
 	{                                      \
-		0, L_GKERN, 0, key, NULL, 0, 0 \
+		d, L_GKERN, 0, key, NULL, 0, 0 \
 	}
 #define CALL(d, api)                             \
 	{                                        \
@@ -33,6 +33,11 @@
 #define PY(d, name)                          \
 	{                                    \
 		d, L_PY, 0, name, NULL, 0, 0 \
+	}
+/* A frame of the program itself, not of a library. */
+#define PROG(d, name)                                \
+	{                                            \
+		d, L_PY, F_PROGRAM, name, NULL, 0, 0 \
 	}
 #define MOD(d, name, mul, off)                                                  \
 	{                                                                       \
@@ -57,6 +62,10 @@
 #define HOLD_PY(name)                             \
 	{                                         \
 		0, L_PY, F_HOLD, name, NULL, 0, 0 \
+	}
+#define HOLD_PROG(name)                                       \
+	{                                                     \
+		0, L_PY, F_HOLD | F_PROGRAM, name, NULL, 0, 0 \
 	}
 #define HOLD_MOD(name, mul, off)                                                         \
 	{                                                                                \

@@ -21,7 +21,7 @@
 
 static const struct line compiled_begin[] = {
 	HOLD_ANN("ProfilerStep#" T_NUM),
-	HOLD_PY("train_compiled.py(71): step"),
+	HOLD_PROG("train_compiled.py(71): step"),
 	IDLE(22),
 	OP(0, "aten::copy_", "l[B,S] l[B,S] s=True"),
 	KERN(1, "h2d"),

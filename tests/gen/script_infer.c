@@ -79,10 +79,10 @@ static const struct line attention[] = {
 	HEADS(1),
 	HEADS(1),
 	HEADS(1),
-	PY(1, "transformers/models/llama/modeling_llama.py(151): apply_rotary_pos_emb"),
+	PROG(1, "transformers/models/llama/modeling_llama.py(151): apply_rotary_pos_emb"),
 	ROPE(2),
 	ROPE(2),
-	PY(1, "transformers/models/llama/modeling_llama.py(190): eager_attention_forward"),
+	PROG(1, "transformers/models/llama/modeling_llama.py(190): eager_attention_forward"),
 	MATMUL(2, "B,A,S,D", "B,A,D,S", "BA,S,D", "BA,D,S", "bmm_qk"),
 	OP(2, "aten::mul", "b[B,A,S,S] s=0.08838834764831845"),
 	KERN(3, "scale"),
@@ -132,7 +132,7 @@ static const struct line all_gather[] = {
 
 static const struct line eager_begin[] = {
 	HOLD_ANN("ProfilerStep#" T_NUM),
-	HOLD_PY("generate.py(92): forward_step"),
+	HOLD_PROG("generate.py(92): forward_step"),
 	IDLE(35),
 	OP(0, "aten::to", "l[B,S] s=4 s=0 s=False s=False -"),
 	OP(1, "aten::_to_copy", "l[B,S] s=4 s=0 s=0 - s=False -"),
@@ -209,7 +209,7 @@ void plan_infer(struct model *m)
 
 static const struct line decode_begin[] = {
 	HOLD_ANN("ProfilerStep#" T_NUM),
-	HOLD_PY("serve/model_runner.py(1210): execute_model"),
+	HOLD_PROG("serve/model_runner.py(1210): execute_model"),
 	HOLD_ANN("step[DECODE bs=32]"),
 	IDLE(60),
 	OP(0, "aten::arange", "s=0 d=B s=4 - s=cuda:0 s=False"),
@@ -224,30 +224,69 @@ static const struct line decode_begin[] = {
 	KERN(1, "d2d"),
 	OP(0, "aten::index_select", "b[V,H] s=0 l[B]"),
 	KERN(1, "embed"),
-	PY(0, "serve/cuda_graph_runner.py(612): replay"),
+	PROG(0, "serve/cuda_graph_runner.py(612): replay"),
 	PY(1, "torch/cuda/graphs.py(88): replay"),
 	{ 0, L_GRAPH, F_HOLD, NULL, NULL, 0, 0 },
-	GKERN("fill_kernel"),
-	GKERN("copy_kernel"),
+};
+
+/*
+ * What is captured: modules and operators are those of the run that does it, a replay has the
+ * kernels alone.
+ */
+#define TAKES(d, op, in, key) OP(d, op, in), GKERN((d) + 1, key)
+
+static const struct line graph_begin[] = {
+	HOLD_MOD("DecodeModel", 0, 0),
+	TAKES(0, "aten::fill_", "b[B,H] s=0", "fill_kernel"),
+	TAKES(0, "aten::copy_", "b[B,H] b[B,H] s=False", "copy_kernel"),
 };
 
 static const struct line graph_attention[] = {
-	GKERN("rms_fused"), GKERN("gemm_small"),   GKERN("rope"),	GKERN("kv_store"),
-	GKERN("paged"),	    GKERN("paged_reduce"), GKERN("gemm_small"),
+	HOLD_MOD("DecodeLayer", 1, 0),
+	MOD(0, "RMSNorm", 2, 0),
+	TAKES(1, "_C::fused_add_rms_norm", "b[B,H] b[B,H] b[H] s=1e-06", "rms_fused"),
+	MOD(0, "PagedAttention", 1, 0),
+	MOD(1, "QKVLinear", 1, 0),
+	TAKES(2, "aten::mm", "b[B,H] b[H,3H]T", "gemm_small"),
+	TAKES(1, "_C::rotary_embedding", "l[B] b[B,H] b[B,H] d=D", "rope"),
+	PROG(1, "serve/kv_cache.py(90): store"),
+	TAKES(2, "_C_cache_ops::reshape_and_cache_flash", "b[B,A,D] b[B,A,D]", "kv_store"),
+	OP(1, "_C::paged_attention_v2", "b[B,A,D] b[B,A,D] s=512"),
+	GKERN(2, "paged"),
+	GKERN(2, "paged_reduce"),
+	MOD(1, "OutLinear", 1, 0),
+	TAKES(2, "aten::mm", "b[B,H] b[H,H]T", "gemm_small"),
 };
 
 static const struct line graph_reduce[] = {
-	{ 0, L_COLL, 0, "tp_graph", NULL, 0, 0 },
+	OP(0, "_C_custom_ar::all_reduce", "b[B,H] b[B,H]"),
+	{ 1, L_COLL, 0, "tp_graph", NULL, 0, 0 },
 };
 
 static const struct line graph_mlp[] = {
-	GKERN("rms_fused"), WAIT(ST_SIDE, ST_MAIN), GKERN("shared_up"),	    GKERN("gemm_big"),
-	GKERN("act_mul"),   GKERN("gemm_big"),	    WAIT(ST_MAIN, ST_SIDE),
+	MOD(0, "RMSNorm", 2, 1),
+	TAKES(1, "_C::fused_add_rms_norm", "b[B,H] b[B,H] b[H] s=1e-06", "rms_fused"),
+	MOD(0, "SharedExpert", 1, 0),
+	WAIT(ST_SIDE, ST_MAIN),
+	TAKES(1, "aten::mm", "b[B,H] b[H,D]T", "shared_up"),
+	MOD(0, "MLP", 1, 0),
+	TAKES(1, "aten::mm", "b[B,H] b[H,F]T", "gemm_big"),
+	TAKES(1, "_C::silu_and_mul", "b[B,F] b[B,F]", "act_mul"),
+	TAKES(1, "aten::mm", "b[B,F] b[F,H]T", "gemm_big"),
+	WAIT(ST_MAIN, ST_SIDE),
+};
+
+static const struct line graph_layer_end[] = { CLOSE };
+
+static const struct line graph_end[] = {
+	MOD(0, "RMSNorm", 0, 700),
+	TAKES(1, "_C::fused_add_rms_norm", "b[B,H] b[B,H] b[H] s=1e-06", "rms_fused"),
+	MOD(0, "LMHead", 0, 0),
+	TAKES(1, "aten::mm", "b[B,H] b[H,V]T", "gemm_big"),
+	CLOSE,
 };
 
 static const struct line decode_end[] = {
-	GKERN("rms_fused"),
-	GKERN("gemm_big"),
 	CLOSE,
 	OP(0, "aten::softmax", "f[B,V] s=-1 -"),
 	OP(1, "aten::_softmax", "f[B,V] s=-1 s=False"),
@@ -266,21 +305,54 @@ static const struct line decode_end[] = {
 	CLOSE,
 };
 
-void plan_decode(struct model *m)
-{
-	const int layers = 28;
+#define DECODE_LAYERS 28
 
-	set_dims(m, 32, 1);
-	MODEL_ADD(m, decode_begin, TH_MAIN, 0, 0);
-	for (int i = 0; i < layers; i++) {
+static void add_graph(struct model *m)
+{
+	MODEL_ADD(m, graph_begin, TH_MAIN, 0, 0);
+	for (int i = 0; i < DECODE_LAYERS; i++) {
 		MODEL_ADD(m, graph_attention, TH_MAIN, i, 0);
 		if (m->world > 1)
 			MODEL_ADD(m, graph_reduce, TH_MAIN, i, 0);
 		MODEL_ADD(m, graph_mlp, TH_MAIN, i, 0);
 		if (m->world > 1)
 			MODEL_ADD(m, graph_reduce, TH_MAIN, i, 0);
+		MODEL_ADD(m, graph_layer_end, TH_MAIN, i, 0);
 	}
+	MODEL_ADD(m, graph_end, TH_MAIN, 0, 0);
+}
+
+void plan_decode(struct model *m)
+{
+	set_dims(m, 32, 1);
+	MODEL_ADD(m, decode_begin, TH_MAIN, 0, 0);
+	add_graph(m);
 	MODEL_ADD(m, decode_end, TH_MAIN, 0, 0);
+}
+
+/* ---- the run that captures them: once to warm up, once for the graph ---- */
+
+static const struct line warm_up[] = {
+	HOLD_PROG(CAPTURE_FRAME),
+	IDLE(150),
+};
+static const struct line begin_capture[] = {
+	CALL(0, API_DEVICE_SYNC),
+	CALL(0, API_BEGIN_CAPTURE),
+};
+static const struct line end_capture[] = {
+	CALL(0, API_END_CAPTURE),
+	CLOSE,
+};
+
+void plan_capture(struct model *m)
+{
+	set_dims(m, 32, 1);
+	MODEL_ADD(m, warm_up, TH_MAIN, 0, 0);
+	add_graph(m);
+	MODEL_ADD(m, begin_capture, TH_MAIN, 0, 0);
+	add_graph(m);
+	MODEL_ADD(m, end_capture, TH_MAIN, 0, 0);
 }
 
 /* clang-format on */

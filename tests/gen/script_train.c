@@ -97,10 +97,13 @@ static const struct line layer_forward[] = {
 
 /* Gradient of a parameter: the reducer scales it into its bucket. */
 #define ACCUMULATE(d, dims) ACCUMULATE_BY(d, dims, "scale")
-#define ACCUMULATE_BY(d, dims, key)                                                          \
-	OP(d, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL), \
-		OP((d) + 1, "torch::autograd::AccumulateGrad", "b[" dims "]"),               \
-		OP((d) + 1, "torch::distributed::reducer::mul_out", "b[" dims "]"),          \
+#define ACCUMULATE_BY(d, dims, key)                                                       \
+	{ d,	  L_OP,                                                                   \
+	  F_UNDO, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", \
+	  NULL,	  0,                                                                      \
+	  0 },                                                                            \
+		OP((d) + 1, "torch::autograd::AccumulateGrad", "b[" dims "]"),            \
+		OP((d) + 1, "torch::distributed::reducer::mul_out", "b[" dims "]"),       \
 		OP((d) + 2, "aten::mul", "b[" dims "] s=0.125 b[" dims "]"), KERN((d) + 3, key)
 
 #define VIEW_BWD(d, from, to)                                           \
@@ -148,8 +151,9 @@ static const struct line layer_forward[] = {
 		OP((d) + 3, "aten::as_strided", "b[B,A,S,D] L=[B,S,A,D] L=[SH,D,SD,1] s=0"), \
 		VIEW_BWD(d, "B,S,A,D", X)
 
+static const struct line last_backward[] = { ADD_BWD(0) };
+
 static const struct line layer_backward[] = {
-	ADD_BWD(0),
 	DROPOUT_BWD(0),
 	LINEAR_BWD(0, "F", "H", "gemm_wgrad"),
 	BWD(0, "GeluBackward0", "b[B,S,F]"),
@@ -201,7 +205,7 @@ static const struct line reduce_embed[] = { COLLECTIVE(0, "ddp_embed") };
 
 static const struct line step_begin[] = {
 	HOLD_ANN("ProfilerStep#" T_NUM),
-	HOLD_PY("train.py(58): train_step"),
+	HOLD_PROG("train.py(58): train_step"),
 	IDLE(18),
 	PY(0, "torch/utils/data/dataloader.py(701): __next__"),
 	ANN(1, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"),
@@ -214,14 +218,18 @@ static const struct line step_begin[] = {
 	WAIT(ST_MAIN, ST_COPY),
 	ANN(0, "Optimizer.zero_grad#AdamW.zero_grad"),
 	IDLE(9),
+};
+
+static const struct line ddp_begin[] = {
 	HOLD_ANN("DistributedDataParallel.forward"),
 	HOLD_MOD("DistributedDataParallel", 0, 0),
 };
 
 static const struct line sync_buffers[] = { COLLECTIVE(0, "ddp_buffers") };
 
+static const struct line model_begin[] = { HOLD_MOD("Transformer", 0, 0) };
+
 static const struct line embed_forward[] = {
-	HOLD_MOD("Transformer", 0, 0),
 	MOD(0, "Embedding", 0, 0),
 	PY(1, "<built-in method embedding>"),
 	GRAD(2, "aten::embedding", "b[V,H] l[B,S] s=-1 s=False s=False"),
@@ -232,12 +240,12 @@ static const struct line embed_forward[] = {
 	KERN(4, "embed"),
 	OP(3, "aten::view", "b[BS,H] L=[" X "]"),
 	/* The next batch is fetched while the layers compute. */
-	PY(0, "train.py(31): prefetch"),
+	PROG(0, "train.py(31): prefetch"),
 	OP(1, "aten::copy_", "l[B,S] l[B,S] s=True"),
 	KERN(2, "h2d"),
 };
 
-static const struct line head_and_loss[] = {
+static const struct line head[] = {
 	LAYER_NORM(0, 100),
 	MOD(0, "Linear", 0, 100),
 	PY(1, "<built-in function linear>"),
@@ -248,9 +256,14 @@ static const struct line head_and_loss[] = {
 	GRAD(4, "aten::mm", "b[BS,H] b[H,V]T"),
 	KERN(5, "gemm_head"),
 	GRAD(4, "aten::_unsafe_view", "b[BS,V] L=[B,S,V]"),
-	CLOSE,
-	CLOSE,
-	CLOSE,
+};
+
+static const struct line close_1[] = { CLOSE };
+static const struct line close_2[] = { CLOSE, CLOSE };
+static const struct line close_3[] = { CLOSE, CLOSE, CLOSE };
+static const struct line close_5[] = { CLOSE, CLOSE, CLOSE, CLOSE, CLOSE };
+
+static const struct line loss[] = {
 	GRAD(0, "aten::view", "b[B,S,V] L=[BS,V]"),
 	PY(0, "torch/nn/functional.py(3404): cross_entropy"),
 	SEQ(1, "aten::cross_entropy_loss", "b[BS,V] l[BS] - s=1 s=-100 s=0."),
@@ -261,6 +274,9 @@ static const struct line head_and_loss[] = {
 	SEQ(2, "aten::nll_loss_nd", "b[BS,V] l[BS] - s=1 s=-100"),
 	GRAD(3, "aten::nll_loss_forward", "b[BS,V] l[BS] - s=1 s=-100"),
 	KERN(4, "nll"),
+};
+
+static const struct line backward_begin[] = {
 	HOLD_PY("torch/_tensor.py(595): backward"),
 	HOLD_PY("torch/autograd/__init__.py(358): backward"),
 	HOLD_PY("<built-in method run_backward of torch._C._EngineBase object at 0x7f21c80b1ad0>"),
@@ -305,10 +321,7 @@ static const struct line embed_backward[] = {
 	ACCUMULATE_BY(0, "V,H", "scale_table"),
 };
 
-static const struct line backward_end[] = {
-	CLOSE,
-	CLOSE,
-	CLOSE,
+static const struct line optimize[] = {
 	WAIT(ST_MAIN, ST_COMM),
 	PY(0, "torch/nn/utils/clip_grad.py(206): clip_grad_norm_"),
 	OP(1, "aten::_foreach_norm", "4*b[H,H] s=2 -"),
@@ -342,6 +355,153 @@ static const struct line backward_end[] = {
 	CLOSE,
 };
 
+/* ---- layers that are computed again ----------------------------------- */
+
+#define CHECKPOINT "torch/utils/checkpoint.py"
+
+static const struct line checkpoint[] = { HOLD_PY(CHECKPOINT "(496): checkpoint") };
+
+static const struct line checkpoint_reentrant[] = {
+	HOLD_PY(CHECKPOINT "(496): checkpoint"),
+	{ 0, L_OP, F_HOLD | F_SEQ | F_GRAD, "CheckpointFunction", "b[" X "]", 0, 0 },
+};
+
+/* The last op of the layer asks for what it saved. */
+static const struct line again[] = {
+	{ 0, L_OP, F_BWD | F_HOLD, "autograd::engine::evaluate_function: AddBackward0", NULL, 0,
+	  0 },
+	{ 0, L_OP, F_BWD | F_NODE | F_HOLD, "AddBackward0", "b[" X "]", 0, 0 },
+	{ 0, L_PY, F_AGAIN | F_HOLD, CHECKPOINT "(1116): recompute_fn", NULL, 0, 0 },
+};
+
+static const struct line again_reentrant[] = {
+	{ 0, L_OP, F_BWD | F_HOLD,
+	  "autograd::engine::evaluate_function: CheckpointFunctionBackward", NULL, 0, 0 },
+	{ 0, L_OP, F_BWD | F_NODE | F_HOLD | F_AGAIN, "CheckpointFunctionBackward", "b[" X "]", 0,
+	  0 },
+	HOLD_PY(CHECKPOINT "(285): backward"),
+};
+
+static const struct line backward_of_again[] = {
+	HOLD_PY("torch/autograd/__init__.py(358): backward"),
+	HOLD_PY("<built-in method run_backward of torch._C._EngineBase object at 0x7f21c80b1ad0>"),
+};
+
+static void add_forward(struct model *m, int layer)
+{
+	if (m->checkpoint == CHECKPOINT_RECOMPUTE)
+		MODEL_ADD(m, checkpoint, TH_MAIN, layer, SEG_CHECKPOINT);
+	if (m->checkpoint == CHECKPOINT_REENTRANT)
+		MODEL_ADD(m, checkpoint_reentrant, TH_MAIN, layer, SEG_CHECKPOINT);
+	MODEL_ADD(m, layer_forward, TH_MAIN, layer,
+		  m->checkpoint == CHECKPOINT_REENTRANT ? SEG_NO_GRAD : 0);
+	if (m->checkpoint == CHECKPOINT_RECOMPUTE)
+		MODEL_ADD(m, close_1, TH_MAIN, layer, 0);
+	if (m->checkpoint == CHECKPOINT_REENTRANT)
+		MODEL_ADD(m, close_2, TH_MAIN, layer, 0);
+}
+
+static void add_backward(struct model *m, int layer)
+{
+	if (m->checkpoint == CHECKPOINT_RECOMPUTE) {
+		MODEL_ADD(m, again, TH_BWD, layer, 0);
+		MODEL_ADD(m, layer_forward, TH_BWD, layer, SEG_AGAIN);
+		MODEL_ADD(m, close_3, TH_BWD, layer, 0);
+	} else if (m->checkpoint == CHECKPOINT_REENTRANT) {
+		MODEL_ADD(m, again_reentrant, TH_BWD, layer, 0);
+		MODEL_ADD(m, layer_forward, TH_BWD, layer, 0);
+		MODEL_ADD(m, backward_of_again, TH_BWD, layer, 0);
+	}
+	if (m->checkpoint != CHECKPOINT_RECOMPUTE)
+		MODEL_ADD(m, last_backward, TH_BWD, layer, 0);
+	MODEL_ADD(m, layer_backward, TH_BWD, layer, 0);
+	if (m->checkpoint == CHECKPOINT_REENTRANT)
+		MODEL_ADD(m, close_5, TH_BWD, layer, 0);
+}
+
+/* ---- a pipeline: two layers a rank, all microbatches forward, then all backward ---- */
+
+#define STAGE_LAYERS 2
+#define MICROBATCHES 2
+
+static const struct line stage_begin[] = {
+	HOLD_PROG("train.py(77): forward_stage"),
+	HOLD_MOD("PipelineStage", 1, 0),
+};
+static const struct line send[] = { COLLECTIVE(0, "pp_send") };
+static const struct line receive[] = { COLLECTIVE(0, "pp_recv") };
+
+static void on_ranks(struct model *m, int first, int last)
+{
+	m->first_rank = first;
+	m->last_rank = last;
+}
+
+/* Between a rank and the next one, in either direction. */
+static void add_transfer(struct model *m, int rank, bool forward)
+{
+	on_ranks(m, rank, rank);
+	if (forward)
+		MODEL_ADD(m, send, TH_MAIN, 0, SEG_WAITS);
+	else
+		MODEL_ADD(m, receive, TH_MAIN, 0, SEG_WAITS);
+	on_ranks(m, rank + 1, rank + 1);
+	if (forward)
+		MODEL_ADD(m, receive, TH_MAIN, 0, SEG_ANSWERS);
+	else
+		MODEL_ADD(m, send, TH_MAIN, 0, SEG_ANSWERS);
+}
+
+static void add_stage_forward(struct model *m, int stage)
+{
+	bool last = stage == m->ranks - 1;
+
+	on_ranks(m, stage, stage);
+	MODEL_ADD(m, stage_begin, TH_MAIN, stage, 0);
+	if (!stage)
+		MODEL_ADD(m, embed_forward, TH_MAIN, 0, 0);
+	for (int i = 0; i < STAGE_LAYERS; i++)
+		add_forward(m, stage * STAGE_LAYERS + i);
+	if (last)
+		MODEL_ADD(m, head, TH_MAIN, 0, 0);
+	MODEL_ADD(m, close_2, TH_MAIN, 0, 0);
+	if (last)
+		MODEL_ADD(m, loss, TH_MAIN, 0, 0);
+	else
+		add_transfer(m, stage, true);
+}
+
+static const struct line wake[] = { IDLE(2) };
+
+static void add_stage_backward(struct model *m, int stage)
+{
+	on_ranks(m, stage, stage);
+	MODEL_ADD(m, backward_begin, TH_MAIN, 0, 0);
+	MODEL_ADD(m, wake, TH_BWD, 0, SEG_ENTER_BWD);
+	if (stage == m->ranks - 1)
+		MODEL_ADD(m, loss_backward, TH_BWD, 0, 0);
+	for (int i = STAGE_LAYERS - 1; i >= 0; i--)
+		add_backward(m, stage * STAGE_LAYERS + i);
+	if (!stage)
+		MODEL_ADD(m, embed_backward, TH_BWD, 0, 0);
+	MODEL_ADD(m, close_3, TH_MAIN, 0, SEG_LEAVE_BWD);
+	if (stage)
+		add_transfer(m, stage - 1, false);
+}
+
+static void plan_pipeline(struct model *m)
+{
+	MODEL_ADD(m, step_begin, TH_MAIN, 0, 0);
+	for (int k = 0; k < MICROBATCHES; k++)
+		for (int stage = 0; stage < m->ranks; stage++)
+			add_stage_forward(m, stage);
+	for (int k = 0; k < MICROBATCHES; k++)
+		for (int stage = m->ranks - 1; stage >= 0; stage--)
+			add_stage_backward(m, stage);
+	on_ranks(m, 0, m->ranks);
+	MODEL_ADD(m, optimize, TH_MAIN, 0, 0);
+}
+
 void plan_train(struct model *m)
 {
 	const int layers = 4;
@@ -353,20 +513,30 @@ void plan_train(struct model *m)
 	m->dims.v['D' - 'A'] = 64;
 	m->dims.v['F' - 'A'] = 4096;
 	m->dims.v['V' - 'A'] = 32000;
+	if (m->pipeline) {
+		plan_pipeline(m);
+		return;
+	}
 	MODEL_ADD(m, step_begin, TH_MAIN, 0, 0);
+	MODEL_ADD(m, ddp_begin, TH_MAIN, 0, 0);
 	MODEL_ADD(m, sync_buffers, TH_MAIN, 0, 0);
+	MODEL_ADD(m, model_begin, TH_MAIN, 0, 0);
 	MODEL_ADD(m, embed_forward, TH_MAIN, 0, 0);
 	for (int i = 0; i < layers; i++)
-		MODEL_ADD(m, layer_forward, TH_MAIN, i, 0);
-	MODEL_ADD(m, head_and_loss, TH_MAIN, 0, 0);
+		add_forward(m, i);
+	MODEL_ADD(m, head, TH_MAIN, 0, 0);
+	MODEL_ADD(m, close_3, TH_MAIN, 0, 0);
+	MODEL_ADD(m, loss, TH_MAIN, 0, 0);
+	MODEL_ADD(m, backward_begin, TH_MAIN, 0, 0);
 	MODEL_ADD(m, loss_backward, TH_BWD, 0, SEG_ENTER_BWD);
 	for (int i = layers - 1; i >= 0; i--) {
-		MODEL_ADD(m, layer_backward, TH_BWD, i, 0);
+		add_backward(m, i);
 		MODEL_ADD(m, reduce_layer, TH_BWD, i, 0);
 	}
 	MODEL_ADD(m, embed_backward, TH_BWD, 0, 0);
 	MODEL_ADD(m, reduce_embed, TH_BWD, 0, 0);
-	MODEL_ADD(m, backward_end, TH_MAIN, 0, SEG_LEAVE_BWD);
+	MODEL_ADD(m, close_3, TH_MAIN, 0, SEG_LEAVE_BWD);
+	MODEL_ADD(m, optimize, TH_MAIN, 0, 0);
 }
 
 /* clang-format on */

@@ -26,6 +26,7 @@ static struct rec *add_rec(struct recs *r, enum group group, int tm, int where, 
 			     .group = group,
 			     .where = (uint8_t)where,
 			     .launcher = NO_REC,
+			     .captured_op = -1,
 			     .kern = -1 };
 	return rec;
 }
@@ -48,7 +49,13 @@ static struct open_entry *push(struct thread_state *th, const struct recs *r, co
 				  .base = (int16_t)th->base,
 				  .gpu_first = INT64_MAX,
 				  .py_id = outer ? outer->py_id : 2,
-				  .tm_gpu = -1 };
+				  .tm_gpu = -1,
+				  .at = outer ? outer->at : th->at,
+				  .captured_op = -1 };
+	if (outer) {
+		e->captured = outer->captured;
+		e->captured_op = outer->captured_op;
+	}
 	th->n++;
 	if (c->src->flags & F_HOLD) {
 		e->hold = true;
@@ -75,6 +82,12 @@ static void close_top(struct sim *s, struct thread_state *th, struct recs *r)
 {
 	struct open_entry *e = top(th);
 
+	if (e->ghost) {
+		if (e->hold)
+			th->base = e->base;
+		th->n--;
+		return;
+	}
 	if (e->kind == L_GRAPH)
 		th->now += 2000 + 90 * s->graph_kernels;
 	/* The frames of a module call end one by one, the innermost first. */
@@ -99,11 +112,16 @@ static void close_to(struct sim *s, struct thread_state *th, struct recs *r, int
 
 /* ---- GPU side -------------------------------------------------------------- */
 
+static const struct place *place_of(const struct thread_state *th)
+{
+	return th->n ? &th->open[th->n - 1].at : &th->at;
+}
+
 /* The innermost open op, NO_REC if there is none. */
 static uint32_t open_op(const struct thread_state *th)
 {
 	for (int i = th->n - 1; i >= 0; i--)
-		if (th->open[i].kind == L_OP)
+		if (th->open[i].kind == L_OP && !th->open[i].ghost)
 			return th->open[i].rec;
 	return NO_REC;
 }
@@ -115,7 +133,7 @@ static void touch_annotations(struct thread_state *th, int stream, int64_t start
 	for (int i = 0; i < th->n; i++) {
 		struct open_entry *e = &th->open[i];
 
-		if (e->tm_gpu < 0)
+		if (e->ghost || e->tm_gpu < 0)
 			continue;
 		if (start < e->gpu_first)
 			e->gpu_first = start;
@@ -171,42 +189,64 @@ static enum group group_of(int thread)
 	return thread == TH_BWD ? G_BWD : G_MAIN;
 }
 
-static void set_sequence(struct sim *s, struct rec *rec, int flags)
+static void set_sequence(struct sim *s, struct rec *rec, int thread, int flags)
 {
+	struct thread_state *th = &s->th[thread];
+
+	if (s->flags & SEG_NO_GRAD)
+		return;
 	if (flags & F_SEQ)
-		rec->aux = s->seq;
-	if (flags & F_GRAD) {
+		rec->aux = th->seq;
+	if (flags & F_GRAD && s->flags & SEG_AGAIN) {
+		th->seq++;
+	} else if (flags & F_GRAD) {
 		assert(s->n_nodes < (int)ARRAY_LEN(s->nodes));
 		rec->flow = ++s->flow;
 		rec->flags |= R_FWD;
-		s->nodes[s->n_nodes++] = (struct node){ .seq = s->seq++, .flow = rec->flow };
+		s->nodes[s->n_nodes++] = (struct node){ .seq = th->seq++,
+							.flow = rec->flow,
+							.thread = thread + 1,
+							.at = *place_of(th) };
 	}
 	if (flags & F_BWD) {
 		if (!(flags & F_NODE)) {
 			assert(s->n_nodes);
 			s->node = s->nodes[--s->n_nodes];
-			rec->flags |= R_PAIR;
+			rec->flags |= s->node.thread != thread + 1 ? R_PAIR : 0;
 		} else {
 			rec->flow = s->node.flow;
 			rec->flags |= R_BWD;
 		}
 		rec->aux = s->node.seq;
+		rec->num = s->node.thread;
 	}
+}
+
+/* Work of the backward pass is its forward op's; where there is none, that of what is around it. */
+static void set_pass(const struct sim *s, struct open_entry *e, int flags)
+{
+	if (flags & F_BWD)
+		e->at = s->node.at;
+	if (flags & (F_BWD | F_UNDO))
+		e->at.pass = PASS_BACKWARD;
+	if (flags & F_AGAIN)
+		e->at.pass = PASS_RECOMPUTE;
 }
 
 static void run_op(struct sim *s, struct recs *r, int thread, const struct cline *c)
 {
 	struct thread_state *th = &s->th[thread];
+	bool bare = s->flags & SEG_NO_GRAD && c->src->flags & F_SEQ;
 	struct rec *rec;
 
 	th->now += rng_range(&s->rng, 250, 1300);
-	rec = add_rec(r, group_of(thread), c->tm, thread, th->now);
+	rec = add_rec(r, group_of(thread), bare ? c->tm_bare : c->tm, thread, th->now);
 	rec->id = ++s->ext;
 	rec->line = c;
-	set_sequence(s, rec, c->src->flags);
+	set_sequence(s, rec, thread, c->src->flags);
 	if (c->src->flags & F_COMM)
 		rec->aux = s->coll_seq;
-	push(th, r, c);
+	set_pass(s, push(th, r, c), c->src->flags);
 	if (c->tm_aux >= 0) {
 		struct rec *mem = add_rec(r, G_MEMORY, c->tm_aux, thread, th->now + 90);
 
@@ -227,6 +267,19 @@ static void run_annotation(struct sim *s, struct recs *r, int thread, const stru
 	if (c->src->flags & F_COMM)
 		s->pending_ann = rec->id;
 	push(th, r, c)->tm_gpu = c->tm_aux;
+}
+
+/* A call of a module, or another frame. */
+static void set_frame(struct place *at, struct who *who, const struct line *l, int layer)
+{
+	if (l->flags & F_AGAIN)
+		at->pass = PASS_RECOMPUTE;
+	if (l->flags & F_PROGRAM)
+		at->site = who_site(who, l->name);
+	if (l->flags & F_MODULE) {
+		at->path = who_path(who, at->path, l->name, layer * l->mul + l->off);
+		at->site = who_site(who, FORWARD_FRAME);
+	}
 }
 
 /*
@@ -256,6 +309,22 @@ static void run_python(struct sim *s, const struct model *m, struct recs *r, int
 	e->rec -= (uint32_t)n - 1;
 	e->extra = n - 1;
 	e->py_id = parent;
+	set_frame(&e->at, &r->who, c->src, layer);
+	r->v[e->rec].at = e->at;
+	if (n > 1)
+		r->v[e->rec].flags = R_MODULE;
+}
+
+/* Of a graph only its launch is recorded: what stands around its kernels where they are captured. */
+static void run_ghost(struct thread_state *th, struct recs *r, int layer, const struct cline *c)
+{
+	struct open_entry *e = push(th, r, c);
+
+	e->ghost = true;
+	if (c->src->kind == L_OP)
+		e->captured_op = (int16_t)c->index;
+	else
+		set_frame(&e->captured, &r->who, c->src, layer);
 }
 
 static struct rec *add_call(struct sim *s, struct recs *r, int thread, int tm, int64_t dur)
@@ -279,6 +348,8 @@ static void run_call(struct sim *s, const struct model *m, struct recs *r, int t
 	int64_t dur = rng_jitter(&s->rng, api_defs[api].dur_ns), until = 0;
 	bool in_op = open_op(th) != NO_REC;
 
+	if (api == API_BEGIN_CAPTURE || api == API_END_CAPTURE)
+		s->capturing = api == API_BEGIN_CAPTURE;
 	if (api == API_STREAM_SYNC)
 		until = s->stream_free[ST_MAIN];
 	for (int i = 0; api == API_DEVICE_SYNC && i < N_STREAMS; i++)
@@ -303,8 +374,8 @@ static void run_kernel(struct sim *s, const struct model *m, struct recs *r, int
 	uint32_t gpu = NO_REC;
 
 	s->launches++;
-	no_launch |= s->launches == LOST_LAUNCH_AT;
-	no_kernel = (no_kernel || s->launches == LOST_KERNEL_AT) && !no_launch;
+	no_launch = (no_launch || s->launches == LOST_LAUNCH_AT) && !m->capture;
+	no_kernel = (no_kernel || s->launches == LOST_KERNEL_AT) && !no_launch && !m->capture;
 	if (!no_kernel) {
 		struct rec *g = add_gpu(s, m, r, c->index, c->mean_ns, op != NO_REC && !no_launch,
 					th->now + 700 + latency);
@@ -312,6 +383,7 @@ static void run_kernel(struct sim *s, const struct model *m, struct recs *r, int
 		gpu = (uint32_t)r->n - 1;
 		g->id = op == NO_REC ? 0 : r->v[op].id;
 		g->corr = s->corr + 1;
+		g->at = *place_of(th);
 		touch_annotations(th, g->where, g->ts, g->ts + g->dur);
 		if (no_launch) {
 			g->flags = R_UNLINKED;
@@ -326,6 +398,19 @@ static void run_kernel(struct sim *s, const struct model *m, struct recs *r, int
 		r->v[gpu].launcher = op == NO_REC ? (uint32_t)r->n - 1 : op;
 }
 
+/* A kernel of a graph, in the run that captures it: eagerly at first. */
+static void run_captured(struct sim *s, const struct model *m, struct recs *r, int thread,
+			 const struct cline *c)
+{
+	const struct kern *k = &m->kerns[c->index];
+	int tm = open_op(&s->th[thread]) == NO_REC ? k->tm_launch_bare : k->tm_launch;
+
+	if (s->capturing)
+		add_call(s, r, thread, tm, rng_jitter(&s->rng, api_defs[k->def->api].dur_ns));
+	else
+		run_kernel(s, m, r, thread, c);
+}
+
 static void run_graph(struct sim *s, const struct model *m, struct recs *r, int thread,
 		      const struct cline *c)
 {
@@ -336,7 +421,8 @@ static void run_graph(struct sim *s, const struct model *m, struct recs *r, int 
 		->flags = R_LAUNCH;
 	s->graph_ready = th->now + rng_range(&s->rng, 3000, 9000);
 	s->graph_kernels = 0;
-	push(th, r, c);
+	s->graph_at = *place_of(th);
+	push(th, r, c)->captured = (struct place){ .site = who_site(&r->who, CAPTURE_FRAME) };
 }
 
 static uint32_t open_graph(const struct thread_state *th)
@@ -347,6 +433,17 @@ static uint32_t open_graph(const struct thread_state *th)
 	return NO_REC;
 }
 
+static void set_graph(struct sim *s, const struct thread_state *th, const struct recs *r,
+		      struct rec *g, uint32_t graph)
+{
+	g->corr = r->v[graph].corr;
+	g->launcher = graph;
+	g->at = s->graph_at;
+	g->captured = th->open[th->n - 1].captured;
+	g->captured_op = th->open[th->n - 1].captured_op;
+	s->graph_kernels++;
+}
+
 static void run_graph_kernel(struct sim *s, const struct model *m, struct recs *r, int thread,
 			     const struct cline *c)
 {
@@ -355,9 +452,7 @@ static void run_graph_kernel(struct sim *s, const struct model *m, struct recs *
 	struct rec *g = add_gpu(s, m, r, c->index, c->mean_ns, false, s->graph_ready);
 
 	assert(graph != NO_REC);
-	g->corr = r->v[graph].corr;
-	g->launcher = graph;
-	s->graph_kernels++;
+	set_graph(s, th, r, g, graph);
 	touch_annotations(th, g->where, g->ts, g->ts + g->dur);
 }
 
@@ -381,11 +476,10 @@ static void run_collective(struct sim *s, const struct model *m, struct recs *r,
 	g->aux = s->coll_seq++;
 	s->pending = (uint32_t)r->n - 1;
 	if (graph != NO_REC) {
-		g->corr = r->v[graph].corr;
-		g->launcher = graph;
-		s->graph_kernels++;
+		set_graph(s, th, r, g, graph);
 		return;
 	}
+	g->at = *place_of(th);
 	g->id = r->v[op].id;
 	g->corr = s->corr + 1;
 	g->launcher = op;
@@ -406,8 +500,12 @@ static void run_line(struct sim *s, const struct model *m, struct recs *r,
 	const struct line *l = c->src;
 	struct thread_state *th = &s->th[seg->thread];
 
-	if (l->kind != L_WAIT && l->kind != L_IDLE && l->kind != L_GKERN && l->kind != L_CLOSE)
+	if (l->kind != L_WAIT && l->kind != L_IDLE && l->kind != L_CLOSE)
 		close_to(s, th, r, th->base + l->depth);
+	if ((l->kind == L_OP || l->kind == L_PY) && open_graph(th) != NO_REC) {
+		run_ghost(th, r, seg->layer, c);
+		return;
+	}
 	switch (l->kind) {
 	case L_OP:
 		run_op(s, r, seg->thread, c);
@@ -428,10 +526,16 @@ static void run_line(struct sim *s, const struct model *m, struct recs *r,
 		run_graph(s, m, r, seg->thread, c);
 		break;
 	case L_GKERN:
-		run_graph_kernel(s, m, r, seg->thread, c);
+		if (m->capture)
+			run_captured(s, m, r, seg->thread, c);
+		else
+			run_graph_kernel(s, m, r, seg->thread, c);
 		break;
 	case L_COLL:
-		run_collective(s, m, r, seg->thread, c);
+		if (m->capture)
+			run_captured(s, m, r, seg->thread, c);
+		else
+			run_collective(s, m, r, seg->thread, c);
 		break;
 	case L_WAIT:
 		if (s->stream_free[l->off] > s->stream_free[l->mul])
@@ -456,6 +560,11 @@ void sim_segment(struct sim *s, const struct model *m, struct recs *r, const str
 	if (seg->flags & SEG_LEAVE_BWD)
 		th->now = s->th[TH_BWD].now + rng_range(&s->rng, 6000, 15000);
 	s->pending = NO_REC;
+	s->flags = seg->flags;
+	if (seg->flags & SEG_CHECKPOINT)
+		s->around = *place_of(th);
+	if (seg->flags & SEG_AGAIN)
+		top(th)->at.path = s->around.path;
 	for (size_t i = 0; i < script->n; i++)
 		run_line(s, m, r, seg, &script->lines[i]);
 	close_to(s, th, r, th->base);
@@ -463,7 +572,8 @@ void sim_segment(struct sim *s, const struct model *m, struct recs *r, const str
 
 /* ---- steps ----------------------------------------------------------------- */
 
-void sim_init(struct sim *s, uint64_t seed, int rank, int64_t start_ns, int64_t first_step)
+void sim_init(struct sim *s, struct who *who, uint64_t seed, int rank, int64_t start_ns,
+	      int64_t first_step)
 {
 	memset(s, 0, sizeof(*s));
 	s->rng.state = seed * 0x9e3779b97f4a7c15u + (uint64_t)rank * 0xd1342543de82ef95u;
@@ -471,7 +581,8 @@ void sim_init(struct sim *s, uint64_t seed, int rank, int64_t start_ns, int64_t 
 	s->ext = 2048;
 	s->corr = rng_range(&s->rng, 4000, 60000);
 	s->py_id = 2; /* the frames around all steps are 1 and 2 */
-	s->seq = rng_range(&s->rng, 0, 2000);
+	s->th[TH_MAIN].seq = rng_range(&s->rng, 0, 2000);
+	s->th[TH_MAIN].at.site = who_site(who, OUTER_FRAME);
 	s->step = first_step;
 	s->slow_ppm = 1000000;
 	s->leftovers = true;
@@ -480,7 +591,7 @@ void sim_init(struct sim *s, uint64_t seed, int rank, int64_t start_ns, int64_t 
 void sim_step_begin(struct sim *s, const struct model *m, struct recs *r)
 {
 	r->n = 0;
-	if (s->leftovers)
+	if (s->leftovers && !m->capture)
 		add_leftovers(s, m, r);
 }
 

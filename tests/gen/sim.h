@@ -8,6 +8,7 @@
 #define GEN_SIM_H
 
 #include "model.h"
+#include "who.h"
 
 /* Groups of events in the order in which they stand in the file. */
 enum group {
@@ -28,6 +29,7 @@ enum rec_flag {
 	R_NO_KERNEL = 8, /* a launch of which no kernel is recorded */
 	R_UNLINKED = 16, /* GPU event without a recorded launch */
 	R_PAIR = 32,	 /* engine event with a forward op */
+	R_MODULE = 64,	 /* frame of a module call */
 };
 
 struct rec {
@@ -36,9 +38,12 @@ struct rec {
 	int64_t corr;
 	int64_t aux; /* sequence number, python parent, number of a collective, address */
 	int64_t flow;
-	int64_t num;		  /* step or module */
+	int64_t num;		  /* step or module; of an op the thread of its forward op */
 	const struct cline *line; /* of an op, for its name and FLOPs */
 	uint32_t launcher;	  /* record of the op or call that a GPU event counts to */
+	struct place at;
+	struct place captured; /* of a graph's kernel: of the call that captures it */
+	int16_t captured_op;   /* its name id */
 	int tm;
 	int16_t kern;
 	uint8_t group, flags, where; /* where: thread or stream */
@@ -47,6 +52,7 @@ struct rec {
 struct recs {
 	struct rec *v;
 	size_t n, cap;
+	struct who who;
 };
 
 struct open_entry {
@@ -58,27 +64,35 @@ struct open_entry {
 	int64_t gpu_first, gpu_last;
 	int tm_gpu; /* of the GPU side of an annotation */
 	int extra;  /* further python frames that end with it */
+	bool ghost; /* inside of a graph: only the run that captures it has it */
+	int16_t captured_op;
+	struct place at, captured;
 };
 
 struct thread_state {
-	int64_t now;
+	int64_t now, seq;
 	int n, base;
+	struct place at; /* around everything */
 	struct open_entry open[48];
 };
 
 struct node {
-	int64_t seq, flow;
+	int64_t seq, flow, thread;
+	struct place at;
 };
 
 struct sim {
 	struct rng rng;
 	struct thread_state th[N_THREADS];
 	int64_t stream_free[N_STREAMS];
-	int64_t ext, corr, py_id, seq, flow, address, coll_seq;
+	int64_t ext, corr, py_id, flow, address, coll_seq;
 	int64_t step, launches;
-	struct node nodes[256];
+	struct node nodes[512];
 	struct node node; /* the one being undone */
 	int n_nodes;
+	struct place around; /* the checkpointed layers */
+	int flags;	     /* of the segment */
+	bool capturing;
 	int slow_ppm;	/* length of computation, 1000000 is normal */
 	bool leftovers; /* kernels of before the window are still to come */
 	/* The collective that the segment launched, to be settled. */
@@ -87,11 +101,13 @@ struct sim {
 	/* The graph being launched. */
 	int64_t graph_ready;
 	int graph_kernels;
+	struct place graph_at;
 };
 
 #define NO_REC UINT32_MAX
 
-void sim_init(struct sim *s, uint64_t seed, int rank, int64_t start_ns, int64_t first_step);
+void sim_init(struct sim *s, struct who *who, uint64_t seed, int rank, int64_t start_ns,
+	      int64_t first_step);
 
 /* The records of a step start empty; a step is all segments of the plan. */
 void sim_step_begin(struct sim *s, const struct model *m, struct recs *r);

@@ -220,7 +220,7 @@ static void put_names(struct trace *t, const struct model *m)
 /* The two python frames that stand around all steps. */
 static void put_outer_frames(struct trace *t, const struct model *m)
 {
-	static const char *const names[] = { "main.py(212): <module>", "main.py(187): main" };
+	static const char *const names[] = { "main.py(212): <module>", OUTER_FRAME };
 
 	for (int i = 0; i < 2; i++) {
 		struct sb b = { 0 };

@@ -26,6 +26,9 @@ static const char usage[] =
 	"  --equal-ids             ranks count correlation ids from the same number\n"
 	"  --seed S                seed of all that is random (default 1)\n"
 	"  --stacks                record python frames\n"
+	"  --checkpoint HOW        layers of train compute again: recompute or reentrant\n"
+	"  --pipeline              the ranks of train are stages of a pipeline\n"
+	"  --capture FILE          of decode: the run that captures the graphs; with --ranks a directory\n"
 	"  --epoch                 times since the epoch, no baseTimeNanoseconds\n"
 	"  --layout LAYOUT         native (default), compact or indent\n"
 	"  --straggler R:FACTOR    computation of rank R takes FACTOR times as long; repeatable\n"
@@ -39,6 +42,7 @@ static const char usage[] =
 
 static const char *const kind_names[] = { "train", "infer", "decode", "compile", NULL };
 static const char *const vendor_names[] = { "nvidia", "amd", NULL };
+static const char *const checkpoint_names[] = { "none", "recompute", "reentrant", NULL };
 static const char *const layout_names[] = { "native", "compact", "indent", NULL };
 
 static int parse_choice(const char *opt, const char *s, const char *const *names)
@@ -141,16 +145,21 @@ static void parse_valued(struct model *m, struct job_options *opt, const char *n
 		opt->run_ahead_us = parse_int(name, v, 0, 1000000000);
 	else if (!strcmp(name, "--truth"))
 		opt->truth = v;
+	else if (!strcmp(name, "--capture"))
+		opt->capture = v;
+	else if (!strcmp(name, "--checkpoint"))
+		m->checkpoint = (enum checkpoint)parse_choice(name, v, checkpoint_names);
 	else
 		die(2, "unknown option '%s', see --help", name);
 }
 
 static bool is_valued(const char *name)
 {
-	static const char *const names[] = { "-o",	    "--kind",	       "--vendor",
-					     "--layout",    "--steps",	       "--size",
-					     "--ranks",	    "--seed",	       "--truth",
-					     "--straggler", "--clock-skew-us", "--run-ahead-us" };
+	static const char *const names[] = { "-o",	     "--kind",		"--vendor",
+					     "--layout",     "--steps",		"--size",
+					     "--ranks",	     "--seed",		"--truth",
+					     "--straggler",  "--clock-skew-us", "--run-ahead-us",
+					     "--checkpoint", "--capture" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcmp(name, names[i]))
@@ -167,6 +176,8 @@ static void parse_option(struct model *m, struct job_options *opt, char **argv, 
 		m->stacks = true;
 	} else if (!strcmp(arg, "--equal-ids")) {
 		opt->equal_ids = true;
+	} else if (!strcmp(arg, "--pipeline")) {
+		m->pipeline = true;
 	} else if (!strcmp(arg, "--epoch")) {
 		m->epoch = true;
 	} else if (!strncmp(arg, "--", 2) && eq && (size_t)(eq - arg) < sizeof(name)) {
@@ -182,8 +193,14 @@ static void parse_option(struct model *m, struct job_options *opt, char **argv, 
 	}
 }
 
-static void check_options(const struct job_options *opt)
+static void check_options(const struct model *m, const struct job_options *opt)
 {
+	if ((m->checkpoint || m->pipeline) && m->kind != KIND_TRAIN)
+		die(2, "--checkpoint and --pipeline are for --kind train");
+	if (m->pipeline && opt->ranks < 2)
+		die(2, "--pipeline needs --ranks");
+	if (opt->capture && m->kind != KIND_DECODE)
+		die(2, "--capture is for --kind decode");
 	if (!opt->out)
 		die(2, "no output given: -o FILE, see --help");
 	if (opt->ranks > 1 && !strcmp(opt->out, "-"))
@@ -196,10 +213,32 @@ static void check_options(const struct job_options *opt)
 			    opt->ranks);
 }
 
+/* The run that captured what the trace replays. */
+static void write_capture(const struct model *of, const struct job_options *options)
+{
+	struct model m = { .kind = of->kind,
+			   .vendor = of->vendor,
+			   .layout = of->layout,
+			   .epoch = of->epoch,
+			   .world = of->world,
+			   .ranks = of->ranks,
+			   .stacks = true,
+			   .capture = true };
+	struct job_options opt = { .seed = options->seed,
+				   .steps = 1,
+				   .ranks = options->ranks,
+				   .out = options->capture,
+				   .suffix = "_capture.json" };
+
+	model_init(&m);
+	job_run(&m, &opt);
+	model_free(&m);
+}
+
 int main(int argc, char **argv)
 {
 	struct model model = { 0 };
-	struct job_options opt = { .seed = 1, .steps = 3, .ranks = 1 };
+	struct job_options opt = { .seed = 1, .steps = 3, .ranks = 1, .suffix = "_trace.json" };
 
 	/* A reader that goes away is a write error like any other. */
 	signal(SIGPIPE, SIG_IGN);
@@ -211,11 +250,14 @@ int main(int argc, char **argv)
 		}
 		parse_option(&model, &opt, argv, argc, &i);
 	}
-	check_options(&opt);
+	check_options(&model, &opt);
 	/* A lone training trace is one of a job of eight. */
 	model.world = opt.ranks > 1 ? opt.ranks : model.kind == KIND_TRAIN ? 8 : 1;
+	model.ranks = opt.ranks;
 	model_init(&model);
 	job_run(&model, &opt);
+	if (opt.capture)
+		write_capture(&model, &opt);
 	model_free(&model);
 	return 0;
 }

@@ -25,6 +25,7 @@ void truth_init(struct truth *t, const struct model *m)
 		t->streams[i].busy.end = INT64_MIN;
 	t->kerns = xcalloc(m->n_kern_names, sizeof(*t->kerns));
 	t->ops = xcalloc(m->n_op_names, sizeof(*t->ops));
+	t->op_passes = xcalloc(m->n_op_names, sizeof(*t->op_passes));
 }
 
 void truth_free(struct truth *t)
@@ -34,6 +35,10 @@ void truth_free(struct truth *t)
 	free(t->iv);
 	free(t->launchers);
 	free(t->steps);
+	free(t->modules);
+	free(t->sites);
+	free(t->op_passes);
+	free(t->nodes);
 }
 
 /* The next interval of a union; they come in order of start. Returns what it adds. */
@@ -95,6 +100,69 @@ static void launcher_add(struct truth *t, const struct model *m, const struct re
 	op->direct += cover_add(&t->launchers[at], iv);
 }
 
+static void node_add(struct truth *t, const struct model *m, const struct rec *rec)
+{
+	struct node_facts fact = { .kern = m->kerns[rec->kern].name_id,
+				   .op = rec->captured_op,
+				   .path = rec->captured.path,
+				   .site = rec->captured.site };
+	size_t i = 0;
+
+	t->graph_events++;
+	t->graph_sum += rec->dur;
+	while (i < t->n_nodes && (t->nodes[i].kern != fact.kern || t->nodes[i].op != fact.op ||
+				  t->nodes[i].path != fact.path || t->nodes[i].site != fact.site))
+		i++;
+	if (i == t->n_nodes) {
+		t->nodes = xrealloc(t->nodes, ++t->n_nodes, sizeof(*t->nodes));
+		t->nodes[i] = fact;
+	}
+	t->nodes[i].n++;
+	t->nodes[i].sum += rec->dur;
+}
+
+static void who_add(struct truth *t, const struct model *m, const struct recs *r,
+		    const struct rec *rec)
+{
+	const struct kern *k = &m->kerns[rec->kern];
+	struct module_facts *module = &t->modules[rec->at.path];
+
+	module->events++;
+	module->self[rec->at.pass] += rec->dur;
+	module->comm += k->cls == CLS_COMM ? rec->dur : 0;
+	t->sites[rec->at.site].ns[rec->at.pass] += rec->dur;
+	t->op_passes[launcher_name(m, &r->v[rec->launcher])].ns[rec->at.pass] += rec->dur;
+	if (rec->captured.site)
+		node_add(t, m, rec);
+}
+
+static void frame_add(struct truth *t, const struct rec *rec)
+{
+	struct module_facts *f = &t->modules[rec->at.path];
+
+	f->calls++;
+	f->recomputed += rec->at.pass == PASS_RECOMPUTE;
+	f->host += rec->dur;
+}
+
+/* Room for what the step added. */
+static void who_grow(struct truth *t, const struct who *who)
+{
+	size_t paths = (size_t)who->n_paths + 1, sites = (size_t)who->n_sites + 1;
+
+	if (t->modules_cap < paths) {
+		t->modules = xrealloc(t->modules, paths, sizeof(*t->modules));
+		memset(t->modules + t->modules_cap, 0,
+		       (paths - t->modules_cap) * sizeof(*t->modules));
+		t->modules_cap = paths;
+	}
+	if (t->sites_cap < sites) {
+		t->sites = xrealloc(t->sites, sites, sizeof(*t->sites));
+		memset(t->sites + t->sites_cap, 0, (sites - t->sites_cap) * sizeof(*t->sites));
+		t->sites_cap = sites;
+	}
+}
+
 static void gpu_add(struct truth *t, const struct model *m, const struct recs *r,
 		    const struct interval *iv)
 {
@@ -114,9 +182,11 @@ static void gpu_add(struct truth *t, const struct model *m, const struct recs *r
 	if (rec->flags & R_UNLINKED) {
 		t->n_unlinked++;
 		cover_add(&t->unlinked, iv);
+		t->unlinked_sum += rec->dur;
 		return;
 	}
 	t->n_linked++;
+	who_add(t, m, r, rec);
 	timeline_add(&t->linked, k->cls, iv);
 	timeline_add(&t->steps[t->n_steps].tl, k->cls, iv);
 	t->steps[t->n_steps].n++;
@@ -138,6 +208,7 @@ void truth_step(struct truth *t, const struct model *m, const struct recs *r)
 {
 	size_t n = 0;
 
+	who_grow(t, &r->who);
 	if (t->iv_cap < r->n)
 		t->iv = xrealloc(t->iv, t->iv_cap = r->cap, sizeof(*t->iv));
 	if (t->launchers_cap < r->n)
@@ -149,6 +220,9 @@ void truth_step(struct truth *t, const struct model *m, const struct recs *r)
 		t->launchers[i] = (struct cover){ .end = INT64_MIN };
 		t->n_no_kernel += !!(rec->flags & R_NO_KERNEL);
 		t->fwd_bwd_pairs += !!(rec->flags & R_PAIR);
+		t->graph_launches += rec->group == G_CALL && rec->tm == m->tm_call_bare[API_GRAPH];
+		if (rec->flags & R_MODULE)
+			frame_add(t, rec);
 		if (rec->line)
 			t->flops += rec->line->flops;
 		if (rec->group == G_GPU)
@@ -269,8 +343,134 @@ static void put_streams(struct sb *b, const struct truth *t, const struct model 
 	sb_put(b, "\n  ]\n");
 }
 
-void truth_write(const struct truth *t, const struct model *m, const struct truth_file *f,
-		 const char *path)
+/* ---- whose work it was ------------------------------------------------------------ */
+
+static void put_path(struct sb *b, const struct who *who, int path)
+{
+	if (!path) {
+		sb_put(b, "(none)");
+		return;
+	}
+	if (who->paths[path - 1].parent) {
+		put_path(b, who, who->paths[path - 1].parent);
+		sb_put(b, " > ");
+	}
+	sb_put(b, who->paths[path - 1].name);
+}
+
+static const char *site_of(const struct who *who, int site)
+{
+	return site ? who->sites[site - 1] : "(none)";
+}
+
+static void put_passes(struct sb *b, const int64_t ns[N_PASSES])
+{
+	sb_putf(b,
+		"\"forward_ns\": %" PRId64 ", \"backward_ns\": %" PRId64
+		", \"recompute_ns\": %" PRId64,
+		ns[PASS_FORWARD], ns[PASS_BACKWARD], ns[PASS_RECOMPUTE]);
+}
+
+static int64_t sum_of(const int64_t ns[N_PASSES])
+{
+	return ns[PASS_FORWARD] + ns[PASS_BACKWARD] + ns[PASS_RECOMPUTE];
+}
+
+/* Modules that were called, and what no module did; with what is below, which has later numbers. */
+static void put_modules(struct sb *b, const struct truth *t, const struct who *who)
+{
+	struct module_facts *total = xcalloc(t->modules_cap, sizeof(*total));
+	const char *sep = "\n";
+
+	memcpy(total, t->modules, t->modules_cap * sizeof(*total));
+	for (size_t i = t->modules_cap; i-- > 1;) {
+		struct module_facts *up = &total[who->paths[i - 1].parent];
+
+		if (up == total)
+			continue;
+		up->events += total[i].events;
+		up->comm += total[i].comm;
+		for (int p = 0; p < N_PASSES; p++)
+			up->self[p] += total[i].self[p];
+	}
+	sb_put(b, "  \"modules\": [");
+	for (size_t i = 0; i < t->modules_cap; i++) {
+		const struct module_facts *f = &t->modules[i], *sum = i ? &total[i] : f;
+
+		if (!f->calls && !f->events)
+			continue;
+		sb_putf(b, "%s    {\"module\": \"", sep);
+		put_path(b, who, (int)i);
+		sb_putf(b,
+			"\", \"calls\": %" PRId64 ", \"recomputed\": %" PRId64
+			", \"host_ns\": %" PRId64 ",\n      \"self_events\": %" PRId64
+			", \"events\": %" PRId64 ", \"self_ns\": %" PRId64 ", \"ns\": %" PRId64
+			", \"comm_ns\": %" PRId64 ",\n      ",
+			f->calls, f->recomputed, f->host, f->events, sum->events, sum_of(f->self),
+			sum_of(sum->self), sum->comm);
+		put_passes(b, sum->self);
+		sb_put(b, "}");
+		sep = ",\n";
+	}
+	sb_put(b, "\n  ],\n");
+	free(total);
+}
+
+static void put_call_sites(struct sb *b, const struct truth *t, const struct who *who)
+{
+	const char *sep = "\n";
+
+	sb_put(b, "  \"call_sites\": [");
+	for (size_t i = 0; i < t->sites_cap; i++) {
+		if (!sum_of(t->sites[i].ns))
+			continue;
+		sb_putf(b, "%s    {\"call_site\": \"%s\", ", sep, site_of(who, (int)i));
+		put_passes(b, t->sites[i].ns);
+		sb_put(b, "}");
+		sep = ",\n";
+	}
+	sb_put(b, "\n  ],\n");
+}
+
+/* Operators that ran again. */
+static void put_recompute(struct sb *b, const struct truth *t, const struct model *m)
+{
+	const char *sep = "\n";
+
+	sb_put(b, "  \"recompute\": [");
+	for (size_t i = 0; i < m->n_op_names; i++) {
+		if (!t->op_passes[i].ns[PASS_RECOMPUTE])
+			continue;
+		sb_putf(b, "%s    {\"operator\": \"%s\", ", sep, m->op_names[i]);
+		put_passes(b, t->op_passes[i].ns);
+		sb_put(b, "}");
+		sep = ",\n";
+	}
+	sb_put(b, "\n  ],\n");
+}
+
+static void put_graphs(struct sb *b, const struct truth *t, const struct model *m,
+		       const struct who *who)
+{
+	sb_putf(b,
+		"  \"graphs\": {\"launches\": %" PRId64 ", \"n\": %" PRId64 ", \"sum_ns\": %" PRId64
+		", \"nodes\": [",
+		t->graph_launches, t->graph_events, t->graph_sum);
+	for (size_t i = 0; i < t->n_nodes; i++) {
+		const struct node_facts *f = &t->nodes[i];
+
+		sb_putf(b, "%s    {\"kernel\": \"%s\",\n     \"operator\": \"%s\", \"module\": \"",
+			i ? ",\n" : "\n", m->kern_names[f->kern], m->op_names[f->op]);
+		put_path(b, who, f->path);
+		sb_putf(b,
+			"\", \"call_site\": \"%s\", \"n\": %" PRId64 ", \"sum_ns\": %" PRId64 "}",
+			site_of(who, f->site), f->n, f->sum);
+	}
+	sb_put(b, "\n  ]},\n");
+}
+
+void truth_write(const struct truth *t, const struct model *m, const struct who *who,
+		 const struct truth_file *f, const char *path)
 {
 	static const char *const kinds[] = { "train", "infer", "decode", "compile" };
 	struct sb b = { 0 };
@@ -301,6 +501,14 @@ void truth_write(const struct truth *t, const struct model *m, const struct trut
 	put_steps(&b, t, m, f->first_step);
 	put_kernels(&b, t, m);
 	put_ops(&b, t, m);
+	sb_putf(&b, "  \"unlinked_sum_ns\": %" PRId64 ",\n", t->unlinked_sum);
+	if (m->stacks) {
+		put_modules(&b, t, who);
+		put_call_sites(&b, t, who);
+		put_recompute(&b, t, m);
+	}
+	if (t->graph_launches)
+		put_graphs(&b, t, m, who);
 	put_streams(&b, t, m, f->device);
 	sb_put(&b, "}\n");
 	out_open(&o, path, (size_t)1 << 20);

@@ -38,6 +38,24 @@ struct op_facts {
 	int64_t count, direct;
 };
 
+/* Sums of durations of GPU events, each counted to the innermost. */
+struct module_facts {
+	int64_t calls, recomputed, host;
+	int64_t events, comm;
+	int64_t self[N_PASSES];
+};
+
+struct pass_facts {
+	int64_t ns[N_PASSES];
+};
+
+/* A kernel of graphs, by what captures it. */
+struct node_facts {
+	int kern, op; /* name ids */
+	int16_t path, site;
+	int64_t n, sum;
+};
+
 struct stream_facts {
 	int64_t n;
 	struct cover busy;
@@ -63,6 +81,13 @@ struct truth {
 	int64_t n_gpu, n_kernels, n_linked, n_unlinked, n_no_kernel;
 	int64_t fwd_bwd_pairs, flops, n_steps;
 	int64_t last_start;
+	struct module_facts *modules; /* by path, 0 is none */
+	struct pass_facts *sites;     /* by site, 0 is none */
+	struct pass_facts *op_passes; /* by launcher name */
+	size_t modules_cap, sites_cap;
+	struct node_facts *nodes;
+	size_t n_nodes;
+	int64_t unlinked_sum, graph_launches, graph_events, graph_sum;
 	struct step_facts *steps; /* as many as n_steps */
 	size_t steps_cap;
 	struct interval *iv; /* scratch, one step */
@@ -84,7 +109,7 @@ struct truth_file {
 	int rank, device;
 };
 
-void truth_write(const struct truth *t, const struct model *m, const struct truth_file *f,
-		 const char *path);
+void truth_write(const struct truth *t, const struct model *m, const struct who *who,
+		 const struct truth_file *f, const char *path);
 
 #endif

@@ -13,6 +13,7 @@
 #include "analysis/analysis.h"
 #include "base/scope.h"
 #include "data/phases.h"
+#include "derive/spans.h"
 #include "edges.h"
 #include "text/wildcard.h"
 #include "traces.h"
@@ -819,6 +820,24 @@ static void ranges_by_name(void **state)
 	trawl_trace_free(trace);
 }
 
+/* An event of a trace without steps is in none. */
+static void a_trace_without_steps(void **state)
+{
+	struct trawl_trace *trace;
+	struct tw_spans spans;
+	struct script s;
+
+	(void)state;
+	script_begin(&s);
+	launch(&s, 10, 1, "a", 20, 1);
+	trace = script_read(&s);
+	assert_int_equal(tw_spans_of_steps(&spans, trace, trace->allocator), 0);
+	assert_int_equal(spans.count, 0);
+	assert_int_equal(tw_span_at(&spans, trace, 0), UINT32_MAX);
+	tw_spans_release(&spans);
+	trawl_trace_free(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -840,6 +859,7 @@ int main(void)
 		cmocka_unit_test(tokens_that_are_not_known),
 		cmocka_unit_test(memory_of_a_step),
 		cmocka_unit_test(ranges_by_name),
+		cmocka_unit_test(a_trace_without_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,7 @@ static const struct cli_options options[] = {
 	{ .list = own_options },
 	CLI_NO_XLSX(AT(analysing.reporting)),
 	CLI_COUNTING(AT(analysing.reporting)),
+	CLI_GRAPHS(AT(analysing.reporting)),
 	CLI_RANKS(AT(ranks)),
 	CLI_VIEW(AT(analysing.reporting)),
 	CLI_OUTPUT(AT(analysing.reporting.common)),
@@ -130,10 +131,14 @@ static int analyse_limiting_rank(struct analyze_command *c, const struct trawl_j
 {
 	struct cli_reporting *r = &c->analysing.reporting;
 	int64_t rank = trawl_diagnosis_limiting_rank(diagnosis);
+	size_t missing;
 
 	choose_rank(r, job, rank);
 	r->common.output = cli_job_dir(job, &r->common);
-	if (!r->common.quiet)
+	trawl_job_missing(job, &missing);
+	if (!r->common.quiet && trawl_job_ranks(job) == 1)
+		cli_message("1 of %zu ranks: findings are of it alone (%s)", 1 + missing, r->path);
+	else if (!r->common.quiet)
 		cli_message(
 			"%zu ranks: findings are of all of them, the rest is of rank %lld (%s%s%s)",
 			trawl_job_ranks(job), (long long)rank, r->path,
@@ -168,6 +173,24 @@ static int diagnose_job(struct analyze_command *c, struct trawl_job *job)
 	return status;
 }
 
+/* Whatever lies beside it: a trace that is no rank of several. */
+static bool is_one_trace(const struct trawl_job *job)
+{
+	size_t missing;
+
+	trawl_job_missing(job, &missing);
+	return trawl_job_ranks(job) == 1 && !trawl_job_next(job) && !missing;
+}
+
+static int analyse_only_trace(struct analyze_command *c, const struct trawl_job *job)
+{
+	struct cli_reporting *r = &c->analysing.reporting;
+
+	choose_rank(r, job, trawl_job_rank(job, 0).rank);
+	r->common.output = cli_job_dir(job, &r->common);
+	return analyse_here(&c->analysing);
+}
+
 static int analyse_job(struct analyze_command *c, const char *const *arguments, size_t count)
 {
 	struct trawl_job *job = NULL;
@@ -179,7 +202,7 @@ static int analyse_job(struct analyze_command *c, const char *const *arguments, 
 	loaded = cli_load_job(&job, &c->ranks, arguments, count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;
-	status = diagnose_job(c, job);
+	status = is_one_trace(job) ? analyse_only_trace(c, job) : diagnose_job(c, job);
 	trawl_job_free(job);
 	return status == CLI_DONE ? loaded : status;
 }
@@ -221,6 +244,10 @@ static int analyze(const struct cli_command *command, int argc, char **argv)
 		status = cli_reporting_view(&a->reporting, command);
 	if (status < 0 && a->no_replay && a->replay.count)
 		status = cli_usage_error(command, "--replay and --no-replay exclude each other");
+	if (status < 0 && !c.node && !c.container) {
+		status = cli_list_sources(&a->reporting, &c.ranks.options);
+		status = status == CLI_DONE ? -1 : status;
+	}
 	if (status < 0 && count && is_job(&c, (const char *const *)argv, count))
 		return analyse_job(&c, (const char *const *)argv, (size_t)count);
 	if (status < 0 && count > 1)

@@ -175,10 +175,15 @@ static const struct cli_option own_options[] = {
 };
 
 static const struct cli_options options[] = {
-	{ .list = own_options },	  CLI_NO_XLSX(AT(reporting)),
-	CLI_NO_CSV(AT(reporting)),	  CLI_RANKS(AT(ranks)),
-	CLI_VIEW(AT(reporting)),	  CLI_OUTPUT(AT(reporting.common)),
-	CLI_COMMON(AT(reporting.common)), { 0 },
+	{ .list = own_options },
+	CLI_NO_XLSX(AT(reporting)),
+	CLI_NO_CSV(AT(reporting)),
+	CLI_GRAPHS(AT(reporting)),
+	CLI_RANKS(AT(ranks)),
+	CLI_VIEW(AT(reporting)),
+	CLI_OUTPUT(AT(reporting.common)),
+	CLI_COMMON(AT(reporting.common)),
+	{ 0 },
 };
 
 static int collectives(const struct cli_command *command, int argc, char **argv)
@@ -201,6 +206,9 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 						"or a list of traces)");
 	status = cli_reporting_view(&c.reporting, command);
 	if (status >= 0)
+		return status;
+	status = cli_list_sources(&c.reporting, &c.ranks.options);
+	if (status != CLI_DONE)
 		return status;
 	return cli_for_each_job(&c.ranks, (const char *const *)argv, (size_t)count, analyse_job,
 				&c);

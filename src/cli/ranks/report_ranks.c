@@ -23,9 +23,11 @@ bool cli_is_rank_set(const char *const *arguments, size_t count)
 static void print_tables(const struct cli_ranks_report *report, enum tw_format format,
 			 struct tw_str *out)
 {
-	static const char *const names[] = { "findings",     "ranks",	      "verdict",
-					     "gpu_timeline", "rank_timeline", "rank_outliers",
-					     "stragglers" };
+	static const char *const names[] = {
+		"findings",	  "ranks",	   "verdict",	 "gpu_timeline",
+		"rank_timeline",  "rank_outliers", "stragglers", "steps",
+		"phases_summary", "modules",	   "call_sites", "graphs",
+	};
 	const struct trawl_table *tables[sizeof(names) / sizeof(names[0]) + 2];
 	struct trawl_table *top = cli_top_over_ranks(report);
 	size_t count = 0, i;

@@ -89,34 +89,47 @@ static void tell_stale(const struct report_command *c, const struct trawl_report
 		cli_tell_stale(cli_below(o->dir, STACKS), "report: no such stacks for this trace");
 }
 
+/* The tables that are small however long the trace is, those that it has, in the order of the workbook. */
+static void print_tables(const struct report_command *c, const struct trawl_report *report,
+			 struct tw_str *out)
+{
+	static const char *const names[] = { "gpu_timeline",   "step_work", "steps",
+					     "phases_summary", "phases",    "modules",
+					     "call_sites" };
+	const struct trawl_table *tables[sizeof(names) / sizeof(names[0]) + 4];
+	const struct trawl_table *graphs = trawl_report_find(report, "graphs");
+	struct trawl_table *top = cli_top_operations(report, c->top_ops, true);
+	bool first = graphs && trawl_table_notes(graphs);
+	size_t count = 0, i;
+
+	/* First where most of the GPU time is in no operator. */
+	tables[count] = graphs;
+	count += first;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		tables[count] = trawl_report_find(report, names[i]);
+		count += tables[count] != NULL;
+	}
+	tables[count] = graphs;
+	count += graphs && !first;
+	tables[count] = top;
+	count += top != NULL;
+	tables[count] = trawl_report_find(report, "quality");
+	count += tables[count] != NULL;
+	tw_render(tables, count, c->reporting.common.format, "report", 0, out);
+	out->failed |= !top;
+	trawl_table_free(top);
+}
+
 static int print_result(const struct report_command *c, const struct trawl_report *report,
 			const struct trawl_trace *trace)
 {
-	const struct trawl_table *tables[5], *graphs = trawl_report_find(report, "graphs");
-	struct trawl_table *top = NULL;
 	struct cli_screen s;
-	size_t count = 0;
 
 	cli_screen_init(&s);
-	if (c->reporting.common.format == TW_FORMAT_TABLE) {
+	if (c->reporting.common.format == TW_FORMAT_TABLE)
 		cli_summarise(report, trace, c->top_ops, &s);
-	} else {
-		top = cli_top_operations(report, c->top_ops, false);
-		/* First where most of the GPU time is in no operator. */
-		tables[count] = graphs && trawl_table_notes(graphs) ? graphs : NULL;
-		count += tables[count] != NULL;
-		tables[count] = trawl_report_find(report, "gpu_timeline");
-		count += tables[count] != NULL;
-		tables[count] = trawl_report_find(report, "step_work");
-		count += tables[count] != NULL;
-		tables[count] = top;
-		count += top != NULL;
-		tables[count] = trawl_report_find(report, "quality");
-		count += tables[count] != NULL;
-		tw_render(tables, count, c->reporting.common.format, "report", 0, &s.out);
-		s.out.failed |= !top;
-	}
-	trawl_table_free(top);
+	else
+		print_tables(c, report, &s.out);
 	return cli_screen_print(&s);
 }
 
@@ -244,35 +257,6 @@ static int report_each(struct report_command *c, const char *const *arguments, s
 	return status;
 }
 
-/* ---- captures */
-
-/* Directories of captures are those of their files that are traces. */
-static int list_captures(struct cli_reporting *r)
-{
-	struct cli_texts given = r->captures;
-	struct tw_rank_set set = { 0 };
-	struct tw_peek peek;
-	struct trawl_error err;
-	size_t i;
-
-	if (!given.count)
-		return CLI_DONE;
-	if (tw_rank_set_find(&set, given.text, given.count, trawl_allocator_default(), &err))
-		return cli_fail(&err);
-	r->captures = (struct cli_texts){ 0 };
-	for (i = 0; i < set.count; i++) {
-		const char *path = cli_text("%s", set.files[i].path);
-
-		if (set.files[i].named)
-			cli_add_text(&r->captures, path);
-		else if (tw_peek_file(&peek, path, trawl_allocator_default(), &err) ||
-			 peek.is_trace)
-			cli_add_text(&r->found, path);
-	}
-	tw_rank_set_release(&set);
-	return CLI_DONE;
-}
-
 /* ---- the command */
 
 #define AT(member) offsetof(struct report_command, member)
@@ -340,9 +324,7 @@ static int report(const struct cli_command *command, int argc, char **argv)
 		return status;
 	if (!count)
 		return cli_usage_error(command, "missing TRACE argument");
-	if ((r->captures.count || r->map) && !c.each && cli_is_rank_set(arguments, (size_t)count))
-		return cli_usage_error(command, "--capture and --map need one trace, not ranks");
-	status = list_captures(r);
+	status = cli_list_sources(r, &c.ranks.options);
 	if (status != CLI_DONE)
 		return status;
 	if (c.tables.names)

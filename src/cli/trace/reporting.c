@@ -4,6 +4,9 @@
 #include "cli/exporting.h"
 #include "cli/processes.h"
 #include "data/limits.h"
+#include "job/merge/peek.h"
+#include "job/set/set.h"
+#include "job/set/sources.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -155,47 +158,101 @@ static void tell_trace_defects(const struct cli_reporting *r, const struct trawl
 	cli_tell_defects(r->path, defects, count, &r->common);
 }
 
-/* One trace that says what graphs are; one that was `found` may say nothing: *known stays as it is. */
-static int add_source(struct cli_trace_report *made, const char *path, enum trawl_graph_source kind,
-		      bool found, bool *known)
+/* ---- what says what graphs are */
+
+/* The rank of a file of a directory, *is_trace: it is one. */
+static int64_t rank_of_file(const char *path, bool *is_trace)
 {
-	const char *slash = strrchr(path, '/');
+	struct tw_peek peek;
+	struct trawl_error err;
+
+	*is_trace = tw_peek_file(&peek, path, trawl_allocator_default(), &err) || peek.is_trace;
+	return peek.rank >= 0 ? peek.rank : tw_rank_in_path(path);
+}
+
+static void list_files(struct cli_reporting *r, const struct tw_rank_set *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->count; i++) {
+		struct trawl_job_source source = { .path = cli_text("%s", set->files[i].path),
+						   .kind = TRAWL_GRAPH_CAPTURE,
+						   .rank = -1,
+						   .found = !set->files[i].named };
+		bool is_trace = true;
+
+		if (source.found)
+			source.rank = rank_of_file(source.path, &is_trace);
+		if (is_trace)
+			r->sources[r->source_count++] = source;
+	}
+}
+
+int cli_list_sources(struct cli_reporting *r, struct trawl_job_options *ranks)
+{
+	struct tw_rank_set set = { 0 };
+	struct trawl_error err;
+
+	if (r->captures.count && tw_rank_set_find(&set, r->captures.text, r->captures.count,
+						  trawl_allocator_default(), &err))
+		return cli_fail(&err);
+	r->sources = cli_alloc(set.count + 1, sizeof(*r->sources));
+	list_files(r, &set);
+	if (set.count)
+		tw_rank_set_release(&set);
+	if (r->map)
+		r->sources[r->source_count++] = (struct trawl_job_source){ .path = r->map,
+									   .kind = TRAWL_GRAPH_MAP,
+									   .rank = -1 };
+	ranks->sources = r->sources;
+	ranks->source_count = r->source_count;
+	return CLI_DONE;
+}
+
+/* One that was found may have nothing to say; *known: it has. */
+static int add_source(struct cli_trace_report *made, const struct trawl_job_source *source,
+		      bool *known)
+{
+	const char *slash = strrchr(source->path, '/');
 	struct trawl_trace *from;
 	struct trawl_error err;
 	double start;
-	int status =
-		cli_read_trace(&from, path, &made->r->common, NULL, made->r->options.no_python);
+	int status = cli_read_trace(&from, source->path, &made->r->common, NULL,
+				    made->r->options.no_python);
 
 	if (status != CLI_DONE)
 		return status;
 	start = cli_seconds();
-	status = trawl_trace_add_source(made->trace, from, slash ? slash + 1 : path, kind, &err);
+	status = trawl_trace_add_source(made->trace, from, slash ? slash + 1 : source->path,
+					source->kind, &err);
 	trawl_trace_free(from);
 	*known |= !status;
 	if (made->r->common.verbose)
-		cli_message("%s: searched for graphs in %.3f s", path, cli_seconds() - start);
-	if (!status || (found && status == TRAWL_ENODATA))
+		cli_message("%s: searched for graphs in %.3f s", source->path,
+			    cli_seconds() - start);
+	if (!status || (source->found && status == TRAWL_ENODATA))
 		return CLI_DONE;
-	trawl_error_context(&err, status, "%s", path);
+	trawl_error_context(&err, status, "%s", source->path);
 	return cli_fail(&err);
 }
 
 static int add_sources(struct cli_trace_report *made)
 {
 	const struct cli_reporting *r = made->r;
-	bool known = r->captures.count || r->map;
+	int64_t rank = tw_rank_for_sources(made->trace, r->path);
+	bool known = false;
 	int status = CLI_DONE;
+	struct tw_str note;
 	size_t i;
 
-	for (i = 0; i < r->captures.count && status == CLI_DONE; i++)
-		status = add_source(made, r->captures.text[i], TRAWL_GRAPH_CAPTURE, false, &known);
-	for (i = 0; i < r->found.count && status == CLI_DONE; i++)
-		status = add_source(made, r->found.text[i], TRAWL_GRAPH_CAPTURE, true, &known);
-	if (status == CLI_DONE && r->map)
-		status = add_source(made, r->map, TRAWL_GRAPH_MAP, false, &known);
-	if (status == CLI_DONE && r->found.count && !known && !r->common.quiet)
-		cli_message("%s: none of the %zu traces found for --capture has a graph capture",
-			    r->path, r->found.count);
+	for (i = 0; i < r->source_count && status == CLI_DONE; i++)
+		if (tw_source_counts(r->sources, r->source_count, i, rank))
+			status = add_source(made, &r->sources[i], &known);
+	tw_str_init(&note, trawl_allocator_default());
+	tw_note_sources(r->sources, r->source_count, rank, known, &note);
+	if (status == CLI_DONE && note.len && !note.failed && !r->common.quiet)
+		cli_message("%s: %s", r->path, note.ptr);
+	tw_str_release(&note);
 	return status;
 }
 

@@ -6,16 +6,18 @@
 #define TW_CLI_TRACE_REPORTING_H
 
 #include "cli/cli.h"
+#include "trawl/job.h"
 
 struct cli_reporting {
 	struct cli_common common;
 	struct trawl_report_options options;
 	int64_t steps[2];
-	unsigned by;		   /* what of steps and ranges is looked at: enum cli_by */
-	const char *path;	   /* of the trace */
-	struct cli_texts captures; /* files with captures of its graphs */
-	struct cli_texts found;	   /* files of directories, some of which have captures */
-	const char *map;	   /* an eager run of its model, NULL */
+	unsigned by;			  /* what of steps and ranges is looked at: enum cli_by */
+	const char *path;		  /* of the trace */
+	struct cli_texts captures;	  /* files with captures of its graphs, and directories */
+	const char *map;		  /* an eager run of its model, NULL */
+	struct trawl_job_source *sources; /* all of them, by cli_list_sources() */
+	size_t source_count;
 	bool no_xlsx, no_csv;
 };
 
@@ -49,6 +51,12 @@ int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *comma
 
 /* The part after parsing: checks combinations of options; -1 to go on. */
 int cli_reporting_view(struct cli_reporting *r, const struct cli_command *command);
+
+/*
+ * Which files --capture and --map lead to; their ranks, where directories have a file for each.  The
+ * ranks of a job take them too.  CLI_DONE, or an exit status after a message.
+ */
+int cli_list_sources(struct cli_reporting *r, struct trawl_job_options *ranks);
 
 /*
  * Reads a trace (an Nsight Systems report is exported by nsys first), with progress on a terminal;

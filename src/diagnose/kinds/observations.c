@@ -287,6 +287,7 @@ static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
 	uint64_t launches = 0;
 	uint32_t i, g, last = TW_NO_POINT;
 
+	/* Where a capture has their operators, nothing is hidden. */
 	for (i = 0; i < d->rank_count; i++) {
 		const struct tw_path_rank *r = &d->path->ranks[i];
 
@@ -300,7 +301,8 @@ static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
 			if (r->launch[g] == TW_NO_POINT)
 				continue;
 			label = &r->labels[d->path->points[r->launch[g]].label];
-			if (!strstr(tw_pool_text(&r->texts, label->name, NULL), "GraphLaunch"))
+			if (r->labels[d->path->points[tw_gpu_start(r, g)].label].replayed ||
+			    !strstr(tw_pool_text(&r->texts, label->name, NULL), "GraphLaunch"))
 				continue;
 			hidden += ns;
 			launches += r->launch[g] != last;

@@ -18,6 +18,7 @@ struct reading {
 	struct tw_load_options load;
 	const struct trawl_allocator *allocator;
 	const char **names; /* of tables to keep */
+	struct tw_sources sources;
 };
 
 static int begin(struct reading *r, const struct trawl_job_options *given, struct trawl_error *err)
@@ -44,6 +45,19 @@ static int begin(struct reading *r, const struct trawl_job_options *given, struc
 		.progress = o->progress,
 		.progress_context = o->progress_context,
 	};
+	if (o->source_count) {
+		const struct trawl_read_options read = {
+			.allocator = r->allocator,
+			.threads = o->threads,
+			.block_size = o->block_size,
+			.no_python = o->report && o->report->no_python,
+		};
+		int status = tw_sources_begin(&r->sources, o->sources, o->source_count, &read, err);
+
+		if (status)
+			return status;
+		r->load.sources = &r->sources;
+	}
 	if (o->collectives_only)
 		return 0;
 	r->names = tw_alloc_array(r->allocator, tw_analysis_count, sizeof(*r->names));
@@ -55,9 +69,16 @@ static int begin(struct reading *r, const struct trawl_job_options *given, struc
 	return 0;
 }
 
-static void end(struct reading *r)
+/* `status`, else what was wrong with a source. */
+static int end(struct reading *r, int status, struct trawl_error *err)
 {
+	struct trawl_error of_source;
+
 	tw_free(r->allocator, r->names, tw_analysis_count * sizeof(*r->names));
+	if (!r->options.source_count || !tw_sources_end(&r->sources, &of_source) || status)
+		return status;
+	*err = of_source;
+	return err->status;
 }
 
 /* What there is to tell of it, and whether it is one. */
@@ -112,7 +133,7 @@ int tw_job_read(struct trawl_job **out, const char *const *paths, size_t count,
 	}
 	if (!status)
 		status = check(job, &r, err);
-	end(&r);
+	status = end(&r, status, err);
 	if (!status) {
 		*out = job;
 		return 0;
@@ -157,8 +178,7 @@ int tw_job_serve(const struct trawl_job_options *options, struct tw_cluster *clu
 						 err);
 	}
 	tw_str_release(&task);
-	end(&r);
-	return status;
+	return end(&r, status, err);
 }
 
 /* ---- what is known of it */

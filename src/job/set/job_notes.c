@@ -4,6 +4,25 @@
 
 #include <string.h>
 
+/* Files that lie beside traces and are none: the first of them, and how many more. */
+static void note_others(const struct trawl_job *job, struct tw_str *notes)
+{
+	const struct tw_rank *first = NULL;
+	size_t i, n = 0;
+
+	for (i = 0; i < job->left_out_count; i++)
+		if (job->left_out[i].state == TRAWL_RANK_NOT_A_TRACE) {
+			first = first ? first : &job->left_out[i];
+			n++;
+		}
+	if (n == 1)
+		tw_str_note(notes, "%s: skipped: %s", job->set.files[first->file].path,
+			    first->message);
+	else if (n)
+		tw_str_note(notes, "%s and %zu other file%s: skipped: not profiler traces",
+			    job->set.files[first->file].path, n - 1, n == 2 ? "" : "s");
+}
+
 static void note_left_out(const struct trawl_job *job, struct tw_str *notes)
 {
 	size_t i;
@@ -13,10 +32,11 @@ static void note_left_out(const struct trawl_job *job, struct tw_str *notes)
 		const char *path = job->set.files[rank->file].path;
 
 		/* Ranks of one file with the same reason give one message. */
-		if (i && rank->file == rank[-1].file && !strcmp(rank->message, rank[-1].message))
-			continue;
-		tw_str_note(notes, "%s: skipped: %s", path, rank->message);
+		if (rank->state != TRAWL_RANK_NOT_A_TRACE &&
+		    !(i && rank->file == rank[-1].file && !strcmp(rank->message, rank[-1].message)))
+			tw_str_note(notes, "%s: skipped: %s", path, rank->message);
 	}
+	note_others(job, notes);
 }
 
 void tw_note_apart(const struct tw_apart *apart, struct tw_str *notes)

@@ -3,6 +3,7 @@
 #define TW_JOB_SET_LOAD_H
 
 #include "job/set/job.h"
+#include "job/set/sources.h"
 
 #include <pthread.h>
 
@@ -14,6 +15,7 @@ struct tw_load_options {
 	int64_t gpus_per_node;			   /* 0: from the traces */
 	size_t block_size;			   /* of reading, 0: the default */
 	const struct trawl_report_options *report; /* view and so on; NULL: defaults */
+	struct tw_sources *sources;		   /* what their graphs are; NULL: not known */
 	bool who_only; /* no more than who each is: ranks without work, collectives and tables */
 	bool exposed;  /* keep the stretches of exposed communication; not between processes */
 	/* Names of tables of the report of each rank to keep; NULL: none, which is quicker. */

@@ -561,6 +561,33 @@ struct tw_file_ranks tw_rank_of_failure(const struct tw_rank_set *set, uint32_t 
 	return (struct tw_file_ranks){ rank, 1, 0 };
 }
 
+/* The sources of its graphs, then its ranks; parts of a file share no graphs. */
+static struct tw_file_ranks reduce_with(const struct tw_rank_set *set, uint32_t file,
+					struct trawl_trace *trace,
+					const struct tw_load_options *options, unsigned threads,
+					const struct trawl_allocator *allocator)
+{
+	struct tw_file_ranks out = { .status = TRAWL_ENOMEM };
+	struct tw_str note;
+	size_t i;
+
+	tw_str_init(&note, allocator);
+	if (!options->sources || trace->part_count ||
+	    !tw_sources_add(options->sources, trace, set->files[file].path, &note))
+		out = tw_rank_reduce_trace(set, file, trace, options, threads, allocator);
+	for (i = 0; i < out.count && note.len; i++) {
+		struct tw_rank *rank = &out.ranks[i];
+
+		if (rank->message[0])
+			tw_str_addf(&note, "; %s", rank->message);
+		rank->message = tw_rank_keep(rank, note.ptr);
+	}
+	if (note.failed)
+		out.status = TRAWL_ENOMEM;
+	tw_str_release(&note);
+	return out;
+}
+
 struct tw_file_ranks tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
 				    const struct tw_load_options *options, unsigned threads,
 				    const struct trawl_allocator *allocator)
@@ -584,7 +611,7 @@ struct tw_file_ranks tw_rank_reduce(const struct tw_rank_set *set, uint32_t file
 		status = trawl_error_set(&err, TRAWL_ENODATA, "%s",
 					 tw_is_other_list(trace) ? TW_OTHER_LIST : TW_MERGED_TRACE);
 	out = status ? tw_rank_of_failure(set, file, status, err.message, allocator) :
-		       tw_rank_reduce_trace(set, file, trace, options, threads, allocator);
+		       reduce_with(set, file, trace, options, threads, allocator);
 	trawl_trace_free(trace);
 	tw_reuse_free(memory);
 	return out;
