@@ -484,6 +484,23 @@ static int match_unmatched(struct work *w, struct tw_graph *graph, uint32_t numb
 	return 0;
 }
 
+/* Whether a launch has the nodes of an earlier one in the same order: calls do not ask for streams. */
+static bool is_same(const struct work *w, const struct tw_graph_launch *earlier,
+		    const struct tw_graph_launch *launch)
+{
+	const uint32_t *a = w->events + earlier->first, *b = w->events + launch->first;
+	const uint32_t *queue = w->d->gpu.queue;
+	uint32_t i, n = launch->count;
+
+	if (earlier == launch || earlier->count != n ||
+	    memcmp(w->keys + earlier->first, w->keys + launch->first, n * sizeof(*w->keys)))
+		return false;
+	for (i = 0; earlier->left == TW_NOT_MATCHED && i < n; i++)
+		if (queue[a[i]] != queue[b[i]])
+			return false;
+	return true;
+}
+
 int tw_replay_other(struct work *w, struct tw_graph *graph, uint32_t number,
 		    const struct tw_nodes *nodes)
 {
@@ -491,8 +508,7 @@ int tw_replay_other(struct work *w, struct tw_graph *graph, uint32_t number,
 	const struct tw_graph_launch *like = &w->graphs->launches.at[launch->like];
 	struct tw_choice choice = { .capture = TW_NOT_MATCHED };
 
-	if (like != launch && like->count == launch->count &&
-	    !memcmp(nodes->keys, w->keys + like->first, nodes->count * sizeof(*nodes->keys))) {
+	if (is_same(w, like, launch)) {
 		launch->left = like->left;
 		graph->lost += like->left != TW_NOT_MATCHED ? like->left : 0;
 		graph->refused += graph->choice.taken && like->left == TW_NOT_MATCHED;
