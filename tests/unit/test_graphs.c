@@ -9,6 +9,7 @@
 #include "analysis/analysis.h"
 #include "edges.h"
 #include "failing.h"
+#include "instrumented.h"
 #include "trace/reader.h"
 #include "traces.h"
 
@@ -781,6 +782,31 @@ static void an_eager_run_knows_by_name_and_by_place(void **state)
 	end(r, trace);
 }
 
+/* 12,000 places of 6,000 nodes each are more than are compared: none is sure, though all agree. */
+static void what_is_not_compared_is_not_said(void **state)
+{
+	static char nodes[6001], letters[18001], rows[18001];
+	static const struct {
+		int count;
+		const char *dims;
+	} cases[] = { { 100, "((8, 4),)" }, { 6000, "" } };
+	size_t i;
+
+	(void)state;
+	memset(letters, 'a', sizeof(letters) - 1);
+	memset(rows, '8', sizeof(rows) - 1);
+	for (i = 0; i < (full_run() ? 2 : 1); i++) {
+		struct trawl_trace *trace;
+		struct trawl_report *r;
+
+		memset(nodes, 'a', (size_t)cases[i].count);
+		r = mapped(&trace, nodes, letters, letters, rows);
+		assert_string_equal(cell_at(r, "graph_nodes", 0, "operator"), "aten::op_a");
+		assert_string_equal(cell_at(r, "graph_nodes", 0, "Input Dims"), cases[i].dims);
+		end(r, trace);
+	}
+}
+
 /* ---- the notice */
 
 /* Whether it is given where the graph takes so much of 100 us. */
@@ -928,6 +954,7 @@ int main(void)
 		cmocka_unit_test(a_place_in_an_eager_run_is_the_nearest),
 		cmocka_unit_test(places_as_near_have_to_agree),
 		cmocka_unit_test(modules_of_places_have_to_agree),
+		cmocka_unit_test(what_is_not_compared_is_not_said),
 		cmocka_unit_test(nothing_leaks_where_memory_runs_out),
 	};
 

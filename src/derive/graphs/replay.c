@@ -147,7 +147,7 @@ static void find_fit(struct work *w, uint32_t nodes, const uint32_t *keys)
 		}
 	for (from = 0; tw_match_next((struct tw_keys){ f->keys, n }, calls, from, f->call_of);
 	     from = f->call_of[0] + 1) {
-		uint64_t steps = (uint64_t)n + f->call_of[n - 1] - from;
+		uint64_t steps = 4 * ((uint64_t)n + f->call_of[n - 1] - from);
 		uint32_t extent = f->call_of[n - 1] - f->call_of[0];
 		uint32_t of_launch = f->node[n - 1] - f->node[0];
 		uint32_t off = extent > of_launch ? extent - of_launch : of_launch - extent;
