@@ -634,6 +634,31 @@ static void equal_ids_of_others_are_other_graphs(void **state)
 	end(r, trace);
 }
 
+/* Whichever of its devices is first. */
+static void a_graph_on_two_devices_is_one(void **state)
+{
+	struct trawl_trace *trace;
+	struct trawl_report *r;
+	char args[32];
+	int i;
+
+	(void)state;
+	start();
+	for (i = 0; i < 2; i++) {
+		snprintf(args, sizeof(args), "\"correlation\":%d", ++id);
+		call("cudaGraphLaunch", args);
+		device = i;
+		kernel('a', 7, 10000, id, ",\"graph id\":5");
+		device = !i;
+		kernel('a', 7, 10000, id, ",\"graph id\":5");
+	}
+	trace = script_read(&s);
+	r = report(trace, false);
+	assert_int_equal(rows_of(r, "graphs"), 1);
+	assert_int_equal(rows_of(r, "graph_nodes"), 2);
+	end(r, trace);
+}
+
 /* Those of a graph launch without GPU events are none. */
 static void operators_of_a_replay_know_their_launch(void **state)
 {
@@ -950,6 +975,7 @@ int main(void)
 		cmocka_unit_test(launches_with_equal_kernels_share_their_nodes),
 		cmocka_unit_test(nodes_of_a_stream_stay_those_of_the_stream),
 		cmocka_unit_test(equal_ids_of_others_are_other_graphs),
+		cmocka_unit_test(a_graph_on_two_devices_is_one),
 		cmocka_unit_test(operators_of_a_replay_know_their_launch),
 		cmocka_unit_test(a_place_in_an_eager_run_is_the_nearest),
 		cmocka_unit_test(places_as_near_have_to_agree),
