@@ -84,14 +84,24 @@ unsigned tw_call_stack(const struct tw_call_stacks *stacks, uint32_t stack, uint
 
 /* ---- lines */
 
+/* Without what separates frames and lines, and control characters; never empty. */
 void tw_add_frame(struct tw_str *out, const char *name, size_t len)
 {
 	size_t i, start = out->len;
+	bool is_blank = true;
 
 	tw_str_add(out, name, len);
-	for (i = start; !out->failed && i < out->len; i++)
-		if (out->ptr[i] == ';' || out->ptr[i] == '\n' || out->ptr[i] == '\r')
-			out->ptr[i] = out->ptr[i] == ';' ? ',' : ' ';
+	for (i = start; !out->failed && i < out->len; i++) {
+		unsigned char c = (unsigned char)out->ptr[i];
+
+		if (c == ';' || c < ' ' || c == 0x7f)
+			out->ptr[i] = c == ';' ? ',' : ' ';
+		is_blank &= out->ptr[i] == ' ';
+	}
+	if (is_blank) {
+		out->len = start;
+		tw_str_add_cstr(out, "(no name)");
+	}
 	tw_str_add_char(out, ';');
 }
 

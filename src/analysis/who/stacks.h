@@ -24,8 +24,8 @@ unsigned tw_call_stack(const struct tw_call_stacks *stacks, uint32_t stack, uint
 
 /*
  * By module: pass, where it is not forward, in brackets, modules, operator, kernel.  Full: all frames, operators
- * and calls around the launch, kernel.  `;` in a name is `,`.  Of all GPU events, in order of their first
- * start.
+ * and calls around the launch, kernel.  In a name `;` is `,` and a control character a blank; one of blanks alone is
+ * "(no name)".  Of all GPU events, in order of their first start.
  */
 int tw_stacks_by_module(const struct tw_attributions *who, const struct trawl_allocator *allocator,
 			struct tw_str *out) TRAWL_MUST_CHECK;
