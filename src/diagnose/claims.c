@@ -272,6 +272,8 @@ void tw_claims_release(struct tw_claims *c)
 		TW_LIST_FREE(&c->of[i].spots, c->allocator);
 	}
 	TW_LIST_FREE(&c->functions, c->allocator);
+	TW_LIST_FREE(&c->whose, c->allocator);
+	tw_free(c->allocator, c->whose_of, ((size_t)c->gpu_count + 1) * sizeof(*c->whose_of));
 	tw_free(c->allocator, c->place, ((size_t)c->gpu_count + 1) * sizeof(*c->place));
 	tw_free(c->allocator, c->pass, (size_t)c->gpu_count + 1);
 	tw_free(c->allocator, c->loads_or_waits, (size_t)c->label_count + 1);

@@ -5,6 +5,8 @@
 #ifndef TW_DIAGNOSE_CLAIMS_H
 #define TW_DIAGNOSE_CLAIMS_H
 
+#include "analysis/who/attributions.h"
+#include "data/phases.h"
 #include "diagnose/remedy.h"
 #include "store/pool.h"
 
@@ -52,6 +54,14 @@ struct tw_function {
 	int64_t self_ns;
 };
 
+/* What work is part of; texts 0: not known. */
+struct tw_whose {
+	uint32_t module, site;
+	uint32_t pass;	/* enum tw_pass, TW_WHOSE_* */
+	uint32_t phase; /* enum tw_phase, TW_PHASES: none */
+};
+enum { TW_WHOSE_OPTIMIZER = TW_PASS_COUNT, TW_WHOSE_NO_PASS, TW_WHOSE_PASSES };
+
 struct tw_claims {
 	const struct trawl_allocator *allocator;
 	struct tw_claim of[TW_FINDING_KINDS];
@@ -59,6 +69,8 @@ struct tw_claims {
 	/* For rules over ranks. */
 	uint64_t *place; /* by GPU event: of computing, what it is (kernel, shapes); 0: other work */
 	uint8_t *pass;	 /* by GPU event: 1: backward */
+	TW_LIST(struct tw_whose) whose; /* the first: nothing is known */
+	uint32_t *whose_of;		/* by GPU event */
 	uint32_t gpu_count;
 	uint8_t *loads_or_waits; /* by label: calls that load code, or that may wait besides their purpose */
 	uint32_t label_count;

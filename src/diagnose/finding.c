@@ -330,7 +330,7 @@ static int measure(const struct tw_diagnosis *d, const struct tw_scenario *s,
 }
 
 int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
-		struct tw_gain (*gains)[2])
+		struct tw_gain (*gains)[2], struct tw_finding **found)
 {
 	struct tw_path_window windows[TW_LANES];
 	struct tw_replay replay;
@@ -341,6 +341,8 @@ int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
 		tw_find_windows(&replay, count, windows);
 	for (k = 0; k < count && !status; k++)
 		status = measure(d, &s[k], &replay, k, &windows[k], gains[k]);
+	for (k = 0; k < count && !status && found; k++)
+		tw_find_whose(d, tw_replayed(&replay, k), found[k]);
 	tw_replay_release(&replay);
 	if (status)
 		d->failed = true;
@@ -350,7 +352,7 @@ int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, struct tw_gain *gain)
 {
 	struct tw_gain gains[1][2];
-	int status = tw_gains_of(d, s, 1, gains);
+	int status = tw_gains_of(d, s, 1, gains, NULL);
 
 	if (!status)
 		*gain = gains[0][of_window];

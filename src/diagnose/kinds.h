@@ -31,6 +31,7 @@ void tw_look_prepare(struct tw_look *look);
 void tw_find_callers(struct tw_look *look);
 void tw_collective_sizes(struct tw_look *look);
 void tw_idle_by_cause(struct tw_look *look);
+void tw_list_whose(struct tw_look *look);
 
 /* Whether a copy to the host is pageable_copy's, and no wait of the host's own. */
 bool tw_is_slow_copy_back(struct tw_look *look, uint32_t gpu);

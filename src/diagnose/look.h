@@ -9,6 +9,7 @@
 #include "analysis/groups.h"
 #include "base/arena.h"
 #include "diagnose/claims.h"
+#include "derive/when.h"
 #include "diagnose/edges.h"
 
 #define TW_MOST_TENSORS 8
@@ -72,7 +73,8 @@ struct tw_look {
 	const struct trawl_trace *trace;
 	const struct tw_derived *d;
 	const struct tw_modelled *modelled;
-	const struct tw_attributions *who;  /* NULL: no frames are recorded */
+	const struct tw_attributions *who;
+	const struct tw_when *when;
 	const struct tw_platform *platform; /* NULL: not known */
 	const struct tw_path_part *part;
 	const struct tw_view *view; /* of the host, what is looked at; NULL: all */

@@ -1,7 +1,6 @@
 /* Looking at one rank: all rules, and what rules over ranks will ask. */
 #include "diagnose/kinds.h"
 
-#include "analysis/who/sweep.h"
 #include "data/limits.h"
 
 #include "base/alloc.h"
@@ -57,7 +56,7 @@ static uint32_t node_of(const struct tw_look *look, uint32_t event)
 /* Operations and calls have the module and call site of their GPU work; of backward ones the forward's. */
 static bool attribute(struct tw_look *look, struct tw_spot *spot)
 {
-	uint32_t node = look->who ? node_of(look, (uint32_t)spot->event) : TW_NONE;
+	uint32_t node = node_of(look, (uint32_t)spot->event);
 	const struct tw_attribution *a;
 	const char *text;
 	size_t len;
@@ -201,9 +200,10 @@ static int allocate(struct tw_claims *c, const struct tw_path_part *part)
 	c->collective_count = part->rank.collective_count;
 	c->place = tw_alloc_array(c->allocator, (size_t)c->gpu_count + 1, sizeof(*c->place));
 	c->pass = tw_alloc_array(c->allocator, (size_t)c->gpu_count + 1, 1);
+	c->whose_of = tw_alloc_array(c->allocator, (size_t)c->gpu_count + 1, sizeof(*c->whose_of));
 	c->collectives = tw_alloc_array(c->allocator, (size_t)c->collective_count + 1,
 					sizeof(*c->collectives));
-	return c->place && c->pass && c->collectives ? 0 : -1;
+	return c->place && c->pass && c->whose_of && c->collectives ? 0 : -1;
 }
 
 /* ---- functions of the program by their own time */
@@ -372,6 +372,7 @@ static void run_rules(struct tw_look *look)
 	if (look->failed)
 		return;
 	list_places(look);
+	tw_list_whose(look);
 	tw_collective_sizes(look);
 	find_warmup(look);
 	if (look->part->rank.step_count < STEPS_TO_COMPARE)
@@ -395,11 +396,13 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 {
 	struct tw_scope scope;
 	struct tw_attributions who;
+	struct tw_when when;
 	struct tw_look look = { .trace = in->trace,
 				.d = in->derived,
 				.view = view ? tw_host_view(view) : NULL,
 				.modelled = in->modelled,
 				.who = in->who,
+				.when = in->when,
 				.platform = in->platform,
 				.part = part,
 				.delays = &tw_delays[part->rank.vendor],
@@ -417,9 +420,13 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 			      &scope.allocator);
 	tw_groups_init_values(&look.shapes, 2 * sizeof(uint32_t), sizeof(struct tw_shape *),
 			      &scope.allocator);
-	if (!look.who && tw_has_frames(look.trace)) {
+	if (!look.who) {
 		look.who = &who;
 		look.failed = tw_attributions_build(&who, look.d, &scope.allocator);
+	}
+	if (!look.when && !look.failed) {
+		look.when = &when;
+		look.failed = tw_when_build(&when, look.d, &scope.allocator);
 	}
 	if (!look.failed)
 		run_rules(&look);

@@ -207,6 +207,12 @@
 /* ns: the gap between kernels of a stream that has none */
 #define TW_LIMIT_UNSEEN_GAP_NS 1000
 
+/* % of the gain: work with a smaller share of it does not give a finding module and call site */
+#define TW_LIMIT_WHOSE_LEAST_PERCENT 10
+
+/* % of the gain: passes and phases with a smaller share of it are not named */
+#define TW_LIMIT_SHARE_LEAST_PERCENT 5
+
 /* ns: gains in the same such part of time are the same */
 #define TW_LIMIT_SAME_GAIN_NS 1000
 
