@@ -10,7 +10,7 @@
 #define FORMAT "trawl claims 3"
 
 /* Fewest bytes of a change, a place, a function. */
-enum { CHANGE_BYTES = 7 + 8, SPOT_BYTES = 8, FUNCTION_BYTES = 2, WHOSE_BYTES = 4 };
+enum { CHANGE_BYTES = 7 + 8, SPOT_BYTES = 9, FUNCTION_BYTES = 2, WHOSE_BYTES = 4 };
 
 struct passing {
 	struct tw_wire *wire;
@@ -92,6 +92,7 @@ static void pass_spot(struct passing *p, struct tw_spot *s)
 	s->call = pass_text(p, s->call);
 	s->site = pass_text(p, s->site);
 	s->module = pass_text(p, s->module);
+	s->note = pass_text(p, s->note);
 	s->step = tw_wire_signed(p->wire, s->step);
 	s->count = tw_wire_number(p->wire, s->count, UINT64_MAX);
 	s->ns = tw_wire_signed(p->wire, s->ns);

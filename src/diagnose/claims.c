@@ -139,9 +139,10 @@ static void add_spot(struct tw_look *look, enum tw_finding_kind kind, const stru
 {
 	struct tw_claim *claim = &look->claims->of[kind];
 	struct {
-		uint32_t kind, operation, call, site;
+		uint32_t kind, operation, call, site, module;
 		int32_t step;
-	} key = { kind, like->operation, like->call, like->site, (int32_t)like->step };
+	} key = { kind,	      like->operation, like->call,
+		  like->site, like->module,    (int32_t)like->step };
 	uint32_t *number;
 	struct tw_spot *spot;
 
@@ -220,6 +221,18 @@ void tw_claim_launch(struct tw_look *look, enum tw_finding_kind kind, uint32_t g
 		spot.call = keep_name(look, look->d->gpu.event[gpu]);
 	if (spot.site || spot.call)
 		add_spot(look, kind, &spot, ns);
+}
+
+void tw_claim_module(struct tw_look *look, enum tw_finding_kind kind, uint32_t module,
+		     uint32_t event, const char *note, int64_t ns)
+{
+	struct tw_spot spot = { .operation = operation_text(look, event), .step = -1, .event = event };
+	size_t len;
+	const char *name = tw_module_name(look->who, module, &len);
+
+	spot.module = tw_claim_text(look, name, len);
+	spot.note = tw_claim_text(look, note, strlen(note));
+	add_spot(look, kind, &spot, ns);
 }
 
 void tw_claim_operator(struct tw_look *look, enum tw_finding_kind kind, uint32_t node, int64_t ns)

@@ -23,6 +23,7 @@ struct tw_spot {
 	uint32_t call;	    /* of the runtime, or a GPU event's kind */
 	uint32_t site;	    /* file(line): function */
 	uint32_t module;
+	uint32_t note; /* evidence in words: the module is the place; 0: how often, and how long */
 	int64_t step; /* its number, of what is in one step only; -1 */
 	uint64_t count;
 	int64_t ns;	/* of the host, or of the GPU: what decides the order */
@@ -149,6 +150,9 @@ void tw_claim_launch(struct tw_look *look, enum tw_finding_kind kind, uint32_t g
 void tw_claim_operator(struct tw_look *look, enum tw_finding_kind kind, uint32_t node, int64_t ns);
 /* A collective, by its name and the call that launched it. */
 void tw_claim_collective(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu);
+/* A module as a place, with the event in it that takes most of `ns`, and the evidence in words. */
+void tw_claim_module(struct tw_look *look, enum tw_finding_kind kind, uint32_t module,
+		     uint32_t event, const char *note, int64_t ns);
 /* Operators that follow each other, by their names. */
 struct tw_leaf;
 void tw_claim_chain_spot(struct tw_look *look, enum tw_finding_kind kind,

@@ -116,7 +116,7 @@ static void copy_text(char *out, size_t size, const struct tw_pool *texts, uint3
 void tw_add_spot(struct tw_finding *f, const struct tw_pool *texts, const struct tw_spot *s,
 		 bool first)
 {
-	const uint32_t place[] = { s->operation, s->call, s->site };
+	const uint32_t place[] = { s->note ? s->module : 0, s->operation, s->call, s->site };
 	size_t i;
 
 	if (s->step >= 0)
@@ -271,6 +271,13 @@ bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 	tw_places_of(f, d, best, f->kind);
 	if (with < d->rank_count && with <= 16)
 		tw_set_ranks(f, d, ranks, with);
+	if (d->claims[best].of[f->kind].spots.count &&
+	    d->claims[best].of[f->kind].spots.at[0].note) {
+		tw_add_evidence(f, "%s",
+				tw_pool_text(&d->claims[best].texts,
+					     d->claims[best].of[f->kind].spots.at[0].note, NULL));
+		return true;
+	}
 	tw_add_evidence(f, "%llu occurrences", (unsigned long long)count);
 	if (d->claims[best].of[f->kind].spots.count) {
 		const struct tw_spot *s = &d->claims[best].of[f->kind].spots.at[0];

@@ -64,7 +64,7 @@ static bool attribute(struct tw_look *look, struct tw_spot *spot)
 	if (node == TW_NONE)
 		return false;
 	a = tw_attribution_of_node(look->who, node);
-	if (a->path) {
+	if (a->path && !spot->module) {
 		text = tw_module_name(look->who, a->path, &len);
 		spot->module = tw_claim_text(look, text, len);
 	}
@@ -416,7 +416,7 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 		return TRAWL_ENOMEM;
 	tw_scope_begin(&scope, allocator);
 	tw_arena_init(&look.arena, &scope.allocator);
-	tw_groups_init_values(&look.spots, 5 * sizeof(uint32_t), sizeof(uint32_t),
+	tw_groups_init_values(&look.spots, 6 * sizeof(uint32_t), sizeof(uint32_t),
 			      &scope.allocator);
 	tw_groups_init_values(&look.shapes, 2 * sizeof(uint32_t), sizeof(struct tw_shape *),
 			      &scope.allocator);

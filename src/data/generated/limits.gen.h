@@ -213,6 +213,15 @@
 /* % of the gain: passes and phases with a smaller share of it are not named */
 #define TW_LIMIT_SHARE_LEAST_PERCENT 5
 
+/* siblings: with fewer no module is slower than its siblings */
+#define TW_LIMIT_SIBLINGS_LEAST 4
+
+/* scaled median absolute deviations from the median: a module that is farther may be slower than its siblings */
+#define TW_LIMIT_SIBLING_MADS 3
+
+/* % of the median: a module that is farther may be slower than its siblings */
+#define TW_LIMIT_SIBLING_PERCENT 5
+
 /* ns: gains in the same such part of time are the same */
 #define TW_LIMIT_SAME_GAIN_NS 1000
 
