@@ -223,6 +223,12 @@ void tw_claim_launch(struct tw_look *look, enum tw_finding_kind kind, uint32_t g
 		add_spot(look, kind, &spot, ns);
 }
 
+void tw_claim_place(struct tw_look *look, enum tw_finding_kind kind, const struct tw_spot *spot,
+		    int64_t ns)
+{
+	add_spot(look, kind, spot, ns);
+}
+
 void tw_claim_module(struct tw_look *look, enum tw_finding_kind kind, uint32_t module,
 		     uint32_t event, const char *note, int64_t ns)
 {

@@ -150,6 +150,9 @@ void tw_claim_launch(struct tw_look *look, enum tw_finding_kind kind, uint32_t g
 void tw_claim_operator(struct tw_look *look, enum tw_finding_kind kind, uint32_t node, int64_t ns);
 /* A collective, by its name and the call that launched it. */
 void tw_claim_collective(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu);
+/* A place of which all is known. */
+void tw_claim_place(struct tw_look *look, enum tw_finding_kind kind, const struct tw_spot *spot,
+		    int64_t ns);
 /* A module as a place, with the event in it that takes most of `ns`, and the evidence in words. */
 void tw_claim_module(struct tw_look *look, enum tw_finding_kind kind, uint32_t module,
 		     uint32_t event, const char *note, int64_t ns);

@@ -222,6 +222,12 @@
 /* % of the median: a module that is farther may be slower than its siblings */
 #define TW_LIMIT_SIBLING_PERCENT 5
 
+/* % of the gaps that launches end: modules with a smaller share are not where a run is launch-bound */
+#define TW_LIMIT_LAUNCH_PLACE_PERCENT 80
+
+/* % of the window: modules whose gaps take a larger part are no place of their own */
+#define TW_LIMIT_LAUNCH_PLACE_TIME_PERCENT 50
+
 /* ns: gains in the same such part of time are the same */
 #define TW_LIMIT_SAME_GAIN_NS 1000
 

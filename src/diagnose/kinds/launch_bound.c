@@ -74,13 +74,19 @@ static int64_t in_a_graph(const struct tw_path *path, uint32_t point, uint32_t c
 		       delay_ns;
 }
 
-/* Where the GPU waits longest: a python function of the program, then operators; without both kernels. */
-static void name_places(const struct tw_diagnosis *d, struct tw_finding *f, uint32_t rank)
+/* Where the GPU waits longest: the modules of nearly all gaps, a python function of the program, then operators; without both kernels. */
+static uint32_t name_places(const struct tw_diagnosis *d, struct tw_finding *f, uint32_t rank)
 {
 	const struct tw_claim *claim = &d->claims[rank].of[f->kind];
+	uint32_t note = 0;
 	bool named = false;
 	size_t i;
 
+	for (i = 0; i < claim->spots.count; i++)
+		if (claim->spots.at[i].note) {
+			tw_add_spot(f, &d->claims[rank].texts, &claim->spots.at[i], true);
+			note = claim->spots.at[i].note;
+		}
 	for (i = 0; i < claim->spots.count && !named; i++)
 		if (claim->spots.at[i].site) {
 			tw_add_spot(f, &d->claims[rank].texts, &claim->spots.at[i], true);
@@ -89,12 +95,13 @@ static void name_places(const struct tw_diagnosis *d, struct tw_finding *f, uint
 	for (i = 0; i < claim->spots.count; i++)
 		if (!claim->spots.at[i].site)
 			tw_add_spot(f, &d->claims[rank].texts, &claim->spots.at[i], !*f->operation);
+	return note;
 }
 
 static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
 {
 	int64_t launch = 0, all = 0;
-	uint32_t i, rank = 0;
+	uint32_t i, rank = 0, note;
 	int k;
 
 	for (i = 0; i < d->rank_count; i++) {
@@ -113,9 +120,11 @@ static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_f
 	s->rule = in_a_graph;
 	s->context = d->claims;
 	f->changed = 1;
-	name_places(d, f, rank);
+	note = name_places(d, f, rank);
 	tw_add_evidence(f, "%.1f ms of %.1f ms idle time end with a launch made meanwhile",
 			(double)launch / 1e6, (double)all / 1e6);
+	if (note)
+		tw_add_evidence(f, "; %s", tw_pool_text(&d->claims[rank].texts, note, NULL));
 	return true;
 }
 
