@@ -103,6 +103,8 @@ CLI_INSIDE = {
     "trace/cmd_check.c": "analysis/analysis.h",
     # --each: which inputs there are, and which are traces
     "trace/cmd_report.c": "job/merge/peek.h job/set/set.h",
+    # --capture: which inputs there are, and which are traces
+    "trace/reporting.c": "job/merge/peek.h job/set/set.h",
     # peaks of the platform
     "trace/plots.c": "analysis/analysis.h",
     # ranks that are one, what steps launched, bandwidth of the platform

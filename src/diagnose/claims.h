@@ -24,7 +24,7 @@ struct tw_spot {
 	uint32_t site;	    /* file(line): function */
 	uint32_t module;
 	uint32_t note; /* evidence in words: the module is the place; 0: how often, and how long */
-	int64_t step; /* its number, of what is in one step only; -1 */
+	int64_t step;  /* its number, of what is in one step only; -1 */
 	uint64_t count;
 	int64_t ns;	/* of the host, or of the GPU: what decides the order */
 	uint64_t event; /* the first one's number in the trace */
@@ -60,6 +60,7 @@ struct tw_whose {
 	uint32_t module, site;
 	uint32_t pass;	/* enum tw_pass, TW_WHOSE_* */
 	uint32_t phase; /* enum tw_phase, TW_PHASES: none */
+	bool captured;	/* in a graph, of a call that is known */
 };
 enum { TW_WHOSE_OPTIMIZER = TW_PASS_COUNT, TW_WHOSE_NO_PASS, TW_WHOSE_PASSES };
 
@@ -132,6 +133,8 @@ void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t tra
 		   int64_t to_ns, int64_t keep_ns);
 void tw_claim_change(struct tw_look *look, enum tw_finding_kind kind,
 		     const struct tw_remedy_part *change);
+/* The host's time of an operator or call is gone, if it is recorded. */
+void tw_claim_node(struct tw_look *look, enum tw_finding_kind kind, uint32_t node);
 /* A place: an event of the host, with the call that shows it (TW_NONE: none). */
 void tw_claim_spot(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
 		   uint32_t call_event, int64_t ns);

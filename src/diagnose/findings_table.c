@@ -51,12 +51,14 @@ static const struct trawl_column columns[] = {
 	[OPERATION] = TW_TEXT(TW_COL_FINDING_OPERATION, 30, "operator with its shapes, or call"),
 	[MODULE] = TW_TEXT(TW_COL_MODULE, 16, "innermost module"),
 	[SITE] = TW_TEXT(TW_COL_CALL_SITE, 30, "innermost Python function of the program"),
-	[PASS] = TW_TEXT("pass", 16,
-			 "pass whose work takes less time: forward, backward, recompute, optimizer; of "
-			 "several with their shares of the gain"),
-	[PHASE] = TW_TEXT(TW_COL_FINDING_PHASE, 24,
-			  "the same of phases of inference servers: prefill, decode, mixed, diffusion, "
-			  "outside"),
+	[PASS] = TW_TEXT(
+		"pass", 16,
+		"pass whose work takes less time: forward, backward, recompute, optimizer; of "
+		"several with their shares of the gain"),
+	[PHASE] = TW_TEXT(
+		TW_COL_FINDING_PHASE, 24,
+		"the same of phases of inference servers: prefill, decode, mixed, diffusion, "
+		"outside"),
 	[STREAM] = TW_TEXT("stream", 10, "stream of the GPU work"),
 	[EVIDENCE] = TW_TEXT(TW_COL_EVIDENCE, 50, "figures that show it, with numbers of events"),
 	[REMEDY] = TW_TEXT(TW_COL_REMEDY, 50, "what to change, and what the gain assumes"),

@@ -22,8 +22,9 @@ struct search {
 struct place {
 	uint32_t modules[MOST_PLACES], count;
 	int64_t ns;
-	int64_t from_ns, taken_ns; /* the first gap begins; from the first to the last one, of all steps */
-	uint32_t spans;		   /* steps with such gaps */
+	int64_t from_ns,
+		taken_ns; /* the first gap begins; from the first to the last one, of all steps */
+	uint32_t spans;	  /* steps with such gaps */
 };
 
 static void add_up(struct search *s)

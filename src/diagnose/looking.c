@@ -40,10 +40,14 @@ static uint32_t node_of(const struct tw_look *look, uint32_t event)
 {
 	const struct tw_events *e = &look->trace->events;
 	const struct tw_host *host = &look->d->host;
-	size_t node = TW_LOWER_BOUND(at, 0, host->count,
-				     e->track[host->event[at]] < e->track[event] ||
-					     (e->track[host->event[at]] == e->track[event] &&
-					      e->start_ns[host->event[at]] < e->start_ns[event]));
+	size_t node;
+
+	if (event >= e->count)
+		return look->node_of[event - e->count];
+	node = TW_LOWER_BOUND(at, 0, host->count,
+			      e->track[host->event[at]] < e->track[event] ||
+				      (e->track[host->event[at]] == e->track[event] &&
+				       e->start_ns[host->event[at]] < e->start_ns[event]));
 
 	for (; node < host->count && e->track[host->event[node]] == e->track[event] &&
 	       e->start_ns[host->event[node]] == e->start_ns[event];
@@ -68,6 +72,7 @@ static bool attribute(struct tw_look *look, struct tw_spot *spot)
 		text = tw_module_name(look->who, a->path, &len);
 		spot->module = tw_claim_text(look, text, len);
 	}
+	spot->event = look->d->host.event[tw_graph_call(look->d, node)];
 	if (a->site && !spot->site) { /* a rule may have named it */
 		text = tw_pool_text(&look->trace->texts, a->site, &len);
 		spot->site = tw_claim_text(look, text, len);
@@ -353,7 +358,7 @@ static void find_coverage(struct tw_look *look)
 
 		if (leaf->work && look->platform)
 			known = TW_COMPUTING_KNOWN;
-		else if (tw_launching_op(look->d, look->d->gpu.launch[g], false) == TW_NONE)
+		else if (tw_launching_op(look->d, tw_gpu_origins(look->d)[g], false) == TW_NONE)
 			known = TW_COMPUTING_NO_OPERATOR;
 		else if (!leaf->shape)
 			known = TW_COMPUTING_NO_SHAPES;

@@ -11,7 +11,7 @@
 /* ---- of one rank */
 
 struct whose_key {
-	uint32_t attribution, pass, phase;
+	uint32_t attribution, pass, phase, captured;
 };
 
 /* Where no operator or frame is around a launch, nothing says in which pass it is. */
@@ -30,7 +30,9 @@ static uint32_t pass_of(const struct tw_look *look, uint32_t g, uint32_t origin)
 static struct tw_whose describe(struct tw_look *look, const struct whose_key *key)
 {
 	const struct tw_attribution *a = tw_groups_key(&look->who->all, key->attribution);
-	struct tw_whose whose = { .pass = key->pass, .phase = key->phase };
+	struct tw_whose whose = { .pass = key->pass,
+				  .phase = key->phase,
+				  .captured = key->captured };
 	const char *text;
 	size_t len;
 
@@ -63,7 +65,8 @@ void tw_list_whose(struct tw_look *look)
 			continue;
 		key = (struct whose_key){ look->who->of_node[origins[g]],
 					  pass_of(look, g, origins[g]),
-					  tw_when_phase(look->when, g) };
+					  tw_when_phase(look->when, g),
+					  tw_is_replayed(look->d, g) };
 		number = tw_groups_at(&numbers, &key);
 		look->failed |= !number;
 		if (number && !*number) {
@@ -129,13 +132,15 @@ static void take_savings(const struct tw_claims *c, const double *sums, struct s
 }
 
 /* Module and call site with the most, where a finding has no other: not where it is little of all. */
-static void name_most(struct tw_finding *f, const struct tw_claims *c, const double *sums, double all)
+static void name_most(struct tw_finding *f, const struct tw_claims *c, const double *sums,
+		      double all)
 {
 	size_t i, best = 0;
 
 	for (i = 1; i < c->whose.count; i++)
 		best = sums[i] > sums[best] ? i : best;
-	if (!best || sums[best] * 100 < TW_LIMIT_WHOSE_LEAST_PERCENT * all || *f->module || *f->site)
+	if (!best || sums[best] * 100 < TW_LIMIT_WHOSE_LEAST_PERCENT * all || *f->module ||
+	    *f->site)
 		return;
 	snprintf(f->module, sizeof(f->module), "%s",
 		 tw_pool_text(&c->texts, c->whose.at[best].module, NULL));

@@ -39,6 +39,7 @@ static const struct cli_options options[] = {
 	{ .list = own_options },
 	CLI_NO_XLSX(AT(analysing.reporting)),
 	CLI_COUNTING(AT(analysing.reporting)),
+	CLI_GRAPHS(AT(analysing.reporting)),
 	CLI_RANKS(AT(ranks)),
 	CLI_VIEW(AT(analysing.reporting)),
 	CLI_OUTPUT(AT(analysing.reporting.common)),
@@ -189,7 +190,11 @@ static int analyse_trace(struct analyze_command *c)
 {
 	const char *path = c->analysing.reporting.path;
 	struct cli_trace_report made;
-	int status = cli_report_make(&made, &c->analysing.reporting, true);
+	int status = cli_list_captures(&c->analysing.reporting);
+
+	if (status != CLI_DONE)
+		return status;
+	status = cli_report_make(&made, &c->analysing.reporting, true);
 
 	if (status == CLI_DONE && trawl_nsys_is_export(path) && cli_is_of_ranks(&made)) {
 		cli_report_end(&made, CLI_INCOMPLETE);
@@ -221,6 +226,9 @@ static int analyze(const struct cli_command *command, int argc, char **argv)
 		status = cli_reporting_view(&a->reporting, command);
 	if (status < 0 && a->no_replay && a->replay.count)
 		status = cli_usage_error(command, "--replay and --no-replay exclude each other");
+	if (status < 0 && (a->reporting.captures.count || a->reporting.map) && count &&
+	    is_job(&c, (const char *const *)argv, count))
+		status = cli_usage_error(command, "--capture and --map need one trace, not ranks");
 	if (status < 0 && count && is_job(&c, (const char *const *)argv, count))
 		return analyse_job(&c, (const char *const *)argv, (size_t)count);
 	if (status < 0 && count > 1)

@@ -247,35 +247,6 @@ static int report_each(struct report_command *c, const char *const *arguments, s
 	return status;
 }
 
-/* ---- captures */
-
-/* Directories of captures are those of their files that are traces. */
-static int list_captures(struct cli_reporting *r)
-{
-	struct cli_texts given = r->captures;
-	struct tw_rank_set set = { 0 };
-	struct tw_peek peek;
-	struct trawl_error err;
-	size_t i;
-
-	if (!given.count)
-		return CLI_DONE;
-	if (tw_rank_set_find(&set, given.text, given.count, trawl_allocator_default(), &err))
-		return cli_fail(&err);
-	r->captures = (struct cli_texts){ 0 };
-	for (i = 0; i < set.count; i++) {
-		const char *path = cli_text("%s", set.files[i].path);
-
-		if (set.files[i].named)
-			cli_add_text(&r->captures, path);
-		else if (tw_peek_file(&peek, path, trawl_allocator_default(), &err) ||
-			 peek.is_trace)
-			cli_add_text(&r->found, path);
-	}
-	tw_rank_set_release(&set);
-	return CLI_DONE;
-}
-
 /* ---- the command */
 
 #define AT(member) offsetof(struct report_command, member)
@@ -321,7 +292,7 @@ static int report(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "missing TRACE argument");
 	if ((r->captures.count || r->map) && !c.each && cli_is_rank_set(arguments, (size_t)count))
 		return cli_usage_error(command, "--capture and --map need one trace, not ranks");
-	status = list_captures(r);
+	status = cli_list_captures(r);
 	if (status != CLI_DONE)
 		return status;
 	if (c.each)

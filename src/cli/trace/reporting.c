@@ -4,6 +4,8 @@
 #include "cli/exporting.h"
 #include "cli/processes.h"
 #include "data/limits.h"
+#include "job/merge/peek.h"
+#include "job/set/set.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -98,6 +100,32 @@ int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *comma
 			       cli_usage_error(command, "missing TRACE argument");
 	r->path = count ? argv[0] : NULL;
 	return cli_reporting_view(r, command);
+}
+
+int cli_list_captures(struct cli_reporting *r)
+{
+	struct cli_texts given = r->captures;
+	struct tw_rank_set set = { 0 };
+	struct tw_peek peek;
+	struct trawl_error err;
+	size_t i;
+
+	if (!given.count)
+		return CLI_DONE;
+	if (tw_rank_set_find(&set, given.text, given.count, trawl_allocator_default(), &err))
+		return cli_fail(&err);
+	r->captures = (struct cli_texts){ 0 };
+	for (i = 0; i < set.count; i++) {
+		const char *path = cli_text("%s", set.files[i].path);
+
+		if (set.files[i].named)
+			cli_add_text(&r->captures, path);
+		else if (tw_peek_file(&peek, path, trawl_allocator_default(), &err) ||
+			 peek.is_trace)
+			cli_add_text(&r->found, path);
+	}
+	tw_rank_set_release(&set);
+	return CLI_DONE;
 }
 
 char *cli_output_dir(const struct cli_reporting *r)

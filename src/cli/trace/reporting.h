@@ -46,6 +46,9 @@ int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *comma
 /* The part after parsing: checks combinations of options; -1 to go on. */
 int cli_reporting_view(struct cli_reporting *r, const struct cli_command *command);
 
+/* Directories of captures become those of their files that are traces; CLI_DONE, or the exit status. */
+int cli_list_captures(struct cli_reporting *r);
+
 /*
  * Reads a trace (an Nsight Systems report is exported by nsys first), with progress on a terminal;
  * `memory` NULL: the default. CLI_DONE, or an exit status after a message.

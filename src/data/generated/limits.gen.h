@@ -216,6 +216,9 @@
 /* siblings: with fewer no module is slower than its siblings */
 #define TW_LIMIT_SIBLINGS_LEAST 4
 
+/* steps: a module that was compared in fewer is not slower than its siblings */
+#define TW_LIMIT_SIBLING_STEPS 2
+
 /* scaled median absolute deviations from the median: a module that is farther may be slower than its siblings */
 #define TW_LIMIT_SIBLING_MADS 3
 

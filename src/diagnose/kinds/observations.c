@@ -300,7 +300,8 @@ static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
 			if (r->launch[g] == TW_NO_POINT)
 				continue;
 			label = &r->labels[d->path->points[r->launch[g]].label];
-			if (!strstr(tw_pool_text(&r->texts, label->name, NULL), "GraphLaunch"))
+			if (!strstr(tw_pool_text(&r->texts, label->name, NULL), "GraphLaunch") ||
+			    d->claims[i].whose.at[d->claims[i].whose_of[g]].captured)
 				continue;
 			hidden += ns;
 			launches += r->launch[g] != last;

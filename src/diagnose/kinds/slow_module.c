@@ -1,6 +1,6 @@
 /*
  * A module that takes longer than its siblings, modules of its class at the same place of the model, for the same work:
- * the same kernels with the same shapes in the same order.  By step, in most of them; the outermost such module.
+ * the same kernels with the same shapes in the same order.  By step, in most of several; the outermost such module.
  * Without: each of its kernels takes what the siblings' do in the median.
  */
 #include "diagnose/kinds.h"
@@ -35,9 +35,10 @@ struct votes {
 
 struct search {
 	struct tw_look *look;
-	uint32_t *class_of, *at_depth; /* by module: class; itself or what is around it at a depth */
-	uint32_t *current;	       /* by module: number of its last unit, + 1 */
-	bool *covered;		       /* by module: it, or one around it, is found */
+	uint32_t *class_of,
+		*at_depth; /* by module: class; itself or what is around it at a depth */
+	uint32_t *current; /* by module: number of its last unit, + 1 */
+	bool *covered;	   /* by module: it, or one around it, is found */
 	struct votes *votes;
 	TW_LIST(struct unit) units;
 	uint32_t *unit_of, *events; /* by GPU event; GPU events by unit */
@@ -57,17 +58,26 @@ static bool is_same_work(const struct unit *x, const struct unit *y)
 	       x->count == y->count;
 }
 
+/* Where steps are not annotated, the step of the inference server. */
+static int64_t step_of(const struct tw_look *look, uint32_t g)
+{
+	const struct tw_when *when = look->when;
+	int32_t step = look->part->rank.step[g];
+
+	return step < 0 && when->phase && when->phase[g] != TW_NONE ? (int64_t)when->phase[g] :
+								      step;
+}
+
 static uint32_t unit_at(struct search *s, uint32_t module, int64_t step)
 {
 	uint32_t number = s->current[module];
 
 	if (number && s->units.at[number - 1].step == step)
 		return number - 1;
-	s->look->failed |= !TW_LIST_ADD(&s->units,
-					&((struct unit){ .class = s->class_of[module],
-							 .module = module,
-							 .step = step }),
-					s->look->scratch);
+	s->look->failed |= !TW_LIST_ADD(
+		&s->units,
+		&((struct unit){ .class = s->class_of[module], .module = module, .step = step }),
+		s->look->scratch);
 	s->current[module] = (uint32_t)s->units.count;
 	return s->look->failed ? TW_NONE : s->current[module] - 1;
 }
@@ -87,7 +97,7 @@ static void list_units(struct search *s)
 		s->unit_of[g] = TW_NONE;
 		if (!module || s->covered[module] || !look->claims->place[g])
 			continue;
-		n = unit_at(s, module, look->part->rank.step[g]);
+		n = unit_at(s, module, step_of(look, g));
 		s->unit_of[g] = n;
 		if (n == TW_NONE)
 			return;
@@ -124,7 +134,6 @@ static int64_t median_of_others(struct search *s, const struct unit *units, size
 /* Of units with the same work, those that take longer than the others. */
 static void judge(struct search *s, struct unit *units, size_t count)
 {
-	bool votes = s->look->part->rank.step_count < 2 || units[0].step != 0;
 	int64_t median, mad;
 	size_t i;
 
@@ -141,8 +150,8 @@ static void judge(struct search *s, struct unit *units, size_t count)
 
 		units[i].is_slow = above > TW_LIMIT_SIBLING_MADS * MAD_TO_DEVIATION * (double)mad &&
 				   above * 100 > TW_LIMIT_SIBLING_PERCENT * (double)median;
-		s->votes[units[i].module].slow += votes && units[i].is_slow;
-		s->votes[units[i].module].all += votes;
+		s->votes[units[i].module].slow += units[i].is_slow;
+		s->votes[units[i].module].all++;
 	}
 }
 
@@ -177,10 +186,11 @@ static void claim(struct search *s, const struct unit *units, size_t count, cons
 			worst = leaf;
 		}
 	}
-	snprintf(note, sizeof(note),
-		 "%.3f ms%s, its %zu siblings %.3f ms in the median, with the same kernels and shapes",
-		 (double)u->ns / 1e6, u->step >= 0 ? " in a step" : "", count - 1,
-		 (double)usual / 1e6);
+	snprintf(
+		note, sizeof(note),
+		"%.3f ms%s, its %zu siblings %.3f ms in the median, with the same kernels and shapes",
+		(double)u->ns / 1e6, u->step >= 0 ? " in a step" : "", count - 1,
+		(double)usual / 1e6);
 	if (worst)
 		tw_claim_module(look, KIND, u->module, look->d->host.event[worst->node], note,
 				u->ns - usual);
@@ -193,7 +203,8 @@ static void for_each_work(struct search *s, void (*visit)(struct search *, struc
 
 	for (i = 0; i < s->units.count && !s->look->failed; i = end) {
 		for (end = i + 1;
-		     end < s->units.count && is_same_work(&s->units.at[i], &s->units.at[end]); end++)
+		     end < s->units.count && is_same_work(&s->units.at[i], &s->units.at[end]);
+		     end++)
 			;
 		visit(s, s->units.at + i, end - i);
 	}
@@ -235,7 +246,8 @@ static bool look_at_depth(struct search *s, uint32_t depth)
 	s->look->failed |= !s->values;
 	for_each_work(s, judge);
 	for (i = 1; i < who->module_count; i++)
-		s->covered[i] |= 2 * s->votes[i].slow > s->votes[i].all;
+		s->covered[i] |= s->votes[i].all >= TW_LIMIT_SIBLING_STEPS &&
+				 2 * s->votes[i].slow > s->votes[i].all;
 	for_each_work(s, claim_slow);
 	return any;
 }
