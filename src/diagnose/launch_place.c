@@ -18,7 +18,7 @@ struct search {
 	int64_t all_ns, window_ns, begin_ns;
 };
 
-/* Modules around which nothing else is named; the most first. */
+/* Modules that are called in one place, in order of their first calls. */
 struct place {
 	uint32_t modules[MOST_PLACES], count;
 	int64_t ns;
@@ -70,7 +70,9 @@ static bool choose(const struct search *s, uint32_t around, struct place *place)
 		}
 		if (!best || !s->ns[best])
 			break;
-		place->modules[place->count++] = best;
+		for (k = place->count++; k && place->modules[k - 1] > best; k--)
+			place->modules[k] = place->modules[k - 1];
+		place->modules[k] = best;
 		place->ns += s->ns[best];
 	}
 	return place->count &&
@@ -164,7 +166,7 @@ void tw_claim_launch_place(struct tw_look *look, const struct tw_launch_gaps *ga
 		if ((double)place.taken_ns * 100 <=
 		    TW_LIMIT_LAUNCH_PLACE_TIME_PERCENT * (double)s.window_ns)
 			found = place;
-		if (place.count > 1 || found.count)
+		if (place.count > 1)
 			break;
 		around = place.modules[0];
 	}
