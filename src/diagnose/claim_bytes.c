@@ -10,7 +10,7 @@
 #define FORMAT "trawl claims 3"
 
 /* Fewest bytes of a change, a place, a function. */
-enum { CHANGE_BYTES = 7 + 8, SPOT_BYTES = 9, FUNCTION_BYTES = 2, WHOSE_BYTES = 5 };
+enum { CHANGE_BYTES = 7 + 8, SPOT_BYTES = 9, FUNCTION_BYTES = 2, WHOSE_BYTES = 6 };
 
 struct passing {
 	struct tw_wire *wire;
@@ -178,6 +178,7 @@ static void pass_whose(struct passing *p)
 		struct tw_whose *w = &c->whose.at[i];
 
 		w->module = pass_text(p, w->module);
+		w->modules = pass_text(p, w->modules);
 		w->site = pass_text(p, w->site);
 		w->pass = pass_below(p, w->pass, TW_WHOSE_PASSES);
 		w->phase = pass_below(p, w->phase, TW_PHASES + 1);

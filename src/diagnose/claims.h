@@ -57,7 +57,7 @@ struct tw_function {
 
 /* What work is part of; texts 0: not known. */
 struct tw_whose {
-	uint32_t module, site;
+	uint32_t module, modules, site; /* `modules`: all of its class, "Block_*" */
 	uint32_t pass;	/* enum tw_pass, TW_WHOSE_* */
 	uint32_t phase; /* enum tw_phase, TW_PHASES: none */
 	bool captured;	/* in a graph, of a call that is known */

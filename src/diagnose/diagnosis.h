@@ -24,6 +24,7 @@ struct tw_finding {
 	char passes[80], phases[100]; /* with their shares of the gain, where there are several */
 	char evidence[600];
 	char variant[120]; /* of the remedy: what is assumed */
+	bool in_many; /* modules: that with the most of the gain is named, whatever the place */
 	double inferred_percent;
 	uint64_t changed;
 	struct tw_scenario scenario; /* its change */

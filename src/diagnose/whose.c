@@ -3,8 +3,10 @@
 
 #include "base/alloc.h"
 #include "data/limits.h"
+#include "text/str.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +29,24 @@ static uint32_t pass_of(const struct tw_look *look, uint32_t g, uint32_t origin)
 		       TW_WHOSE_NO_PASS;
 }
 
+/* "Block_*" of "Block_7", else the name itself. */
+static uint32_t modules_text(struct tw_look *look, const char *name, size_t len)
+{
+	size_t class = tw_module_class_len(name, len);
+	struct tw_str out;
+	uint32_t text;
+
+	if (class == len)
+		return tw_claim_text(look, name, len);
+	tw_str_init(&out, look->scratch);
+	tw_str_add(&out, name, class);
+	tw_str_add_cstr(&out, "_*");
+	look->failed |= out.failed;
+	text = out.failed ? 0 : tw_claim_text(look, out.ptr, out.len);
+	tw_str_release(&out);
+	return text;
+}
+
 static struct tw_whose describe(struct tw_look *look, const struct whose_key *key)
 {
 	const struct tw_attribution *a = tw_groups_key(&look->who->all, key->attribution);
@@ -39,6 +59,7 @@ static struct tw_whose describe(struct tw_look *look, const struct whose_key *ke
 	if (a->path) {
 		text = tw_module_name(look->who, a->path, &len);
 		whose.module = tw_claim_text(look, text, len);
+		whose.modules = modules_text(look, text, len);
 	}
 	if (a->site) {
 		text = tw_pool_text(&look->trace->texts, a->site, &len);
@@ -131,21 +152,44 @@ static void take_savings(const struct tw_claims *c, const double *sums, struct s
 	}
 }
 
-/* Module and call site with the most, where a finding has no other: not where it is little of all. */
-static void name_most(struct tw_finding *f, const struct tw_claims *c, const double *sums,
-		      double all)
+/* Of one of its texts, that with the most of the gain, 0: it is little of all. */
+static uint32_t most_of(const struct tw_claims *c, const double *sums, size_t member, double *by_text,
+			double least)
 {
-	size_t i, best = 0;
+	uint32_t text, best = 0;
+	size_t i;
 
-	for (i = 1; i < c->whose.count; i++)
-		best = sums[i] > sums[best] ? i : best;
-	if (!best || sums[best] * 100 < TW_LIMIT_WHOSE_LEAST_PERCENT * all || *f->module ||
-	    *f->site)
-		return;
-	snprintf(f->module, sizeof(f->module), "%s",
-		 tw_pool_text(&c->texts, c->whose.at[best].module, NULL));
-	snprintf(f->site, sizeof(f->site), "%s",
-		 tw_pool_text(&c->texts, c->whose.at[best].site, NULL));
+	for (i = 0; i < c->texts.count; i++)
+		by_text[i] = 0;
+	for (i = 0; i < c->whose.count; i++) {
+		memcpy(&text, (const char *)&c->whose.at[i] + member, sizeof(text));
+		by_text[text] += sums[i];
+	}
+	for (i = 1; i < c->texts.count; i++)
+		best = by_text[i] > (best ? by_text[best] : 0) ? (uint32_t)i : best;
+	return best && by_text[best] >= least ? best : 0;
+}
+
+/* Module, else modules of one class, and call site with the most, where a finding has no other. */
+static void name_most(struct tw_diagnosis *d, struct tw_finding *f, const struct tw_claims *c,
+		      const double *sums, double all)
+{
+	size_t bytes = (c->texts.count + 1) * sizeof(double);
+	double *by_text = tw_alloc_array(d->allocator, bytes, 1);
+	double least = TW_LIMIT_WHOSE_LEAST_PERCENT * all / 100;
+	uint32_t text = 0;
+
+	d->failed |= !by_text;
+	if (by_text && all > 0 && !*f->module && (!*f->site || f->in_many)) {
+		text = most_of(c, sums, offsetof(struct tw_whose, module), by_text, least);
+		if (!text)
+			text = most_of(c, sums, offsetof(struct tw_whose, modules), by_text, least);
+		snprintf(f->module, sizeof(f->module), "%s", tw_pool_text(&c->texts, text, NULL));
+		text = most_of(c, sums, offsetof(struct tw_whose, site), by_text, least);
+	}
+	if (text && !*f->site)
+		snprintf(f->site, sizeof(f->site), "%s", tw_pool_text(&c->texts, text, NULL));
+	tw_free(d->allocator, by_text, bytes);
 }
 
 /* "backward 72 %, forward 28 %"; "backward"; the last name is of the rest, and never alone */
@@ -195,7 +239,7 @@ void tw_find_whose(struct tw_diagnosis *d, struct tw_times times, struct tw_find
 		}
 		add_up(d, i, times, sums);
 		take_savings(c, sums, &s);
-		name_most(f, c, sums, s.all - before);
+		name_most(d, f, c, sums, s.all - before);
 		tw_free(d->allocator, sums, bytes);
 	}
 	memcpy(phase_names, tw_phase_names, sizeof(tw_phase_names));

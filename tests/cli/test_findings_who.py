@@ -89,8 +89,8 @@ class Whose(Findings):
         self.assertEqual((row["module"], row["call_site"], row["pass"]),
                          ("Layer_0", "model.py(0): forward", "forward"))
         self.assertEqual(self.gaps(10, 51 * US)["module"], "Layer_1")
-        # A share of 1 / 11.
-        self.assertEqual(self.gaps(11)["module"], "")
+        # A share of 1 / 11: the class has all of it.
+        self.assertEqual((self.gaps(11)["module"], self.gaps(11)["call_site"]), ("Layer_*", ""))
         self.assertEqual(self.gaps(10, 50 * US)["evidence"].split()[0], "1.960")
 
 

@@ -95,6 +95,9 @@ static uint32_t name_places(const struct tw_diagnosis *d, struct tw_finding *f, 
 	for (i = 0; i < claim->spots.count; i++)
 		if (!claim->spots.at[i].site)
 			tw_add_spot(f, &d->claims[rank].texts, &claim->spots.at[i], !*f->operation);
+	f->in_many = !note;
+	if (f->in_many)
+		f->module[0] = '\0';
 	return note;
 }
 
