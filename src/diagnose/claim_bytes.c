@@ -174,6 +174,8 @@ static void pass_whose(struct passing *p)
 	size_t i;
 
 	PASS_LIST(p, &c->whose, WHOSE_BYTES);
+	if (!c->whose.count)
+		tw_wire_fail(p->wire, TRAWL_EFORMAT);
 	for (i = 0; i < c->whose.count && !p->wire->status; i++) {
 		struct tw_whose *w = &c->whose.at[i];
 

@@ -2,12 +2,15 @@
 import csv
 import json
 import pathlib
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from made_runs import AHEAD, MI300X, MS, US, Findings, Rank, steps
-from support import trawl
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "gen"))
+import runs
+from made_runs import AHEAD, DUMP, MI300X, MS, US, Findings, Rank, steps
+from support import SLOWER, environment, trawl
 
 LONG = [2048, 4096]
 PRODUCT = [[512, 512], [512, 512]]
@@ -314,6 +317,50 @@ class InGraphs(Findings):
         done = trawl("analyze", path, path, "--capture", self.capture())
         self.assertExit(done, 2)
         self.assertExit(trawl("analyze", path, "--capture", self.tmp / "none.json"), 1)
+
+
+class MadeRuns(Findings):
+    """Programs of the generator, whose faults and gains are known (tests/gen/runs.py)."""
+
+    def made(self, name):
+        """The path of the trace, the truth and the findings."""
+        truth = runs.make(runs.SCENARIOS[name], self.tmp)
+        path = self.tmp / name / "trace.json.gz"
+        done = subprocess.run([DUMP, path], capture_output=True, text=True, timeout=60 * SLOWER, env=environment())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return path, truth, {r["kind"]: r for r in csv.DictReader(done.stdout.splitlines())}
+
+    def test_a_slow_layer(self):
+        _, truth, found = self.made("one_layer_slow")
+        self.assertEqual(next(iter(found)), "slow_module")
+        self.assertEqual((found["slow_module"]["module"], found["slow_module"]["pass"]), ("DecoderLayer_5", "forward"))
+        self.assertAlmostEqual(float(found["slow_module"]["gain_percent"]), truth["gain_percent"], delta=0.1)
+        self.assertNone(self.made("layers_alike")[2], "slow_module")
+
+    def test_launch_bound_encoders(self):
+        _, truth, found = self.made("encoders_one_by_one")
+        row = found["launch_bound"]
+        self.assertEqual(row["module"], "TextEncoder_0")
+        self.assertRegex(row["evidence"], r"in TextEncoder_0: 1\.\d{3} ms of a step's 6\.\d{3} ms$")
+        self.assertAlmostEqual(float(row["gain_percent"]), truth["gain_percent"], delta=1)
+        self.assertNone(self.made("encoder_in_a_graph")[2], "launch_bound")
+
+    def test_decode_and_prefill(self):
+        _, _, found = self.made("serving_decode_one_by_one")
+        self.assertEqual(found["launch_bound"]["phase"], "decode")
+        _, _, other = self.made("serving_in_a_graph")
+        self.assertLess(float(other["launch_bound"]["gain_percent"]) * 10, float(found["launch_bound"]["gain_percent"]))
+
+    def test_recomputation(self):
+        """It costs what the table says."""
+        path, _, found = self.made("layers_run_again")
+        done = trawl("report", path, "--no-xlsx", "-o", self.tmp / "report")
+        self.assertExit(done, 0)
+        with open(self.tmp / "report/perf_report_csvs/recompute.csv", newline="", encoding="utf-8") as f:
+            again = sum(float(r["recompute (ms)"]) for r in csv.DictReader(f))
+        self.assertGreater(again, 1)
+        self.assertTrue(found["activation_recompute"]["evidence"].endswith(f"; {again:.3f} ms of GPU time run again"))
+        self.assertEqual(found["activation_recompute"]["pass"], "recompute")
 
 
 if __name__ == "__main__":

@@ -374,6 +374,20 @@ run("serving_decode_one_by_one",
     faults={"eager": fault("launch_bound", {"file": "engine/"})},
     also_ok=("graph_gap", "host_sync"))
 
+run("layers_alike",
+    "H100", transformer.train, 564,
+    "Twelve layers that do the same work in the same time.",
+    model={**LLM, "layers": 12, "d": 1536, "heads": 12, "ff": 4096, "vocab": 16384}, steps=4)
+run("encoder_in_a_graph",
+    "H100", serving.generate, 565,
+    "A text encoder in a graph before a large model that the GPU limits.",
+    model={**LLM, "layers": 4}, steps=4, also_ok=("graph_gap", "host_sync", "launch_bound"))
+run("serving_in_a_graph",
+    "MI300X", serving.serve, 566,
+    "A server whose prompts the GPU limits and whose tokens are in a graph.",
+    model={"layers": 8}, prompts={**LLM, "layers": 4, "gated": False, "rope": False}, tokens=4, steps=3,
+    also_ok=("graph_gap", "host_sync", "launch_bound"))
+
 # ---- nothing wrong, and what is to be noted -----------------------------------------------------
 
 SORT.append("healthy")
