@@ -58,9 +58,9 @@ struct tw_function {
 /* What work is part of; texts 0: not known. */
 struct tw_whose {
 	uint32_t module, modules, site; /* `modules`: all of its class, "Block_*" */
-	uint32_t pass;	/* enum tw_pass, TW_WHOSE_* */
-	uint32_t phase; /* enum tw_phase, TW_PHASES: none */
-	bool captured;	/* in a graph, of a call that is known */
+	uint32_t pass;			/* enum tw_pass, TW_WHOSE_* */
+	uint32_t phase;			/* enum tw_phase, TW_PHASES: none */
+	bool captured;			/* in a graph, of a call that is known */
 };
 enum { TW_WHOSE_OPTIMIZER = TW_PASS_COUNT, TW_WHOSE_NO_PASS, TW_WHOSE_PASSES };
 

@@ -153,8 +153,8 @@ static void take_savings(const struct tw_claims *c, const double *sums, struct s
 }
 
 /* Of one of its texts, that with the most of the gain, 0: it is little of all. */
-static uint32_t most_of(const struct tw_claims *c, const double *sums, size_t member, double *by_text,
-			double least)
+static uint32_t most_of(const struct tw_claims *c, const double *sums, size_t member,
+			double *by_text, double least)
 {
 	uint32_t text, best = 0;
 	size_t i;

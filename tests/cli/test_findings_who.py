@@ -234,6 +234,45 @@ class LaunchBound(Findings):
         self.assertNotIn(" of that in ", self.find(steps(body, ahead=US))["launch_bound"]["evidence"])
 
 
+class IdleTime(Findings):
+    """Column "idle caused (ms)" of the table `modules`."""
+
+    def caused(self, r):
+        done = trawl("report", self.write(r.document(), "trace.json"), "--no-xlsx", "-o", self.tmp / "report")
+        self.assertExit(done, 0)
+        with open(self.tmp / "report/perf_report_csvs/modules.csv", newline="", encoding="utf-8") as f:
+            return {row["module"]: round(float(row["idle caused (ms)"] or 0) * MS) for row in csv.DictReader(f)}
+
+    def test_late_launches(self):
+        """Kernels of 1 us, each launched 6 us after the one before."""
+        r = Rank()
+        r.run("aten::mul", US)
+        with module(r, "Model_0"):
+            r.run("aten::mul", US)
+            for k in range(2):
+                with module(r, f"Layer_{k}"):
+                    for _ in range(1 + k):
+                        r.run("aten::mul", US)
+        r.busy(20 * US)
+        r.run("aten::mul", US)
+        r.work("kernel", "unlinked", US, 9, r.now + 9 * US, None)
+        self.assertEqual(self.caused(r), {"Model_0": 4 * 5 * US, "Model_0 > Layer_0": 5 * US,
+                                          "Model_0 > Layer_1": 10 * US, "(none)": 25 * US, "(unlinked)": 0})
+
+    def test_queued_work(self):
+        """A call that ends as the GPU falls idle was not late; one that ends later was."""
+        for dur, want in ((8 * US - 1, 2 * US + 1), (8 * US, 0)):
+            r = Rank()
+            with module(r, "Model_0"):
+                # The first runs from 5 us on; the second call ends at 13 us, and its work begins at 15 us.
+                r.launch("first", dur)
+                r.busy(5 * US)
+                begin = r.now
+                r.call("cudaLaunchKernel", 4 * US)
+                r.work("kernel", "second", US, 9, begin + US, r.correlation)
+            self.assertEqual(self.caused(r)["Model_0"], want)
+
+
 class InGraphs(Findings):
     """Six layers in a graph: in each a copy of the layout and a product, in the fourth a slow one."""
 
