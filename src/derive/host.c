@@ -135,17 +135,12 @@ static int take_nodes(struct tw_derived *d, const struct tw_by_thread *nodes)
 	size_t size = sizeof(*d->host.event);
 	uint32_t *event = nodes->event;
 
-	d->host.event = event;
-	d->host.count = d->host.all = nodes->room;
-	if (nodes->count == nodes->room)
-		return 0;
-	event = tw_realloc(d->allocator, event, (nodes->room + 1) * size,
-			   (nodes->count + 1) * size);
-	if (!event)
-		return -1;
-	d->host.event = event;
-	d->host.count = d->host.all = nodes->count;
-	return 0;
+	if (nodes->count < nodes->room)
+		event = tw_realloc(d->allocator, event, (nodes->room + 1) * size,
+				   (nodes->count + 1) * size);
+	d->host.event = event ? event : nodes->event;
+	d->host.count = d->host.all = event ? nodes->count : nodes->room;
+	return event ? 0 : -1;
 }
 
 static int find_nodes(struct tw_derived *d)

@@ -48,6 +48,31 @@ class Modules(Case):
             if row["roofline (%)"]:
                 self.assertLessEqual(float(row["roofline (%)"]), max(shares) * 1.5, row)
 
+    def test_the_summary_names_classes_and_functions(self):
+        """Self times by the innermost class, wherever it is; the rest last; a long path by its end."""
+        deep = "/" + "srv/" * 20 + "engine/runner.py(7): run"
+        frames = (("serve.py(3): main", 0, 99), ("nn.Module: Model_0", 1, 80), (deep, 2, 78),
+                  ("nn.Module: Linear_0", 3, 10), ("nn.Module: Block_0", 20, 40), ("nn.Module: Linear_1", 21, 10))
+        work = ((4, 10), (22, 30), (45, 5), (70, 1), (90, 2))  # launched at, µs: Linear twice, Block, Model, none
+        events = [event("X", "python_function", n, 31, 32, ts, dur) for n, ts, dur in frames]
+        for i, (at, us) in enumerate(work):
+            events += [launch(at, 1, i + 1), kernel(f"k{i}", 100 + 40 * i, us, i + 1)]
+        events.append(kernel("lost", 400, 52))
+        trace = self.tmp / "who.json"
+        trace.write_text(document(events))
+        lines = [" ".join(line.split()) for line in self.report_of(trace).out.splitlines()]
+        at = lines.index("top modules by GPU time (self, by class)")
+        self.assertEqual(lines[at + 3:at + 8], ["Linear 2 0.040 40.0", "Block 1 0.005 5.0", "Model 1 0.001 1.0",
+                                                "(none) - 0.002 2.0", "(unlinked) - 0.052 52.0"])
+        at = lines.index("top call sites by GPU time")
+        cut = "…" + "/srv" * 8 + "/engine/runner.py(7): run"
+        self.assertLessEqual(len(cut), 60)
+        self.assertEqual(lines[at + 3:at + 6],
+                         [f"{cut} 0.046 46.0", "serve.py(3): main 0.002 2.0", "(unlinked) 0.052 52.0"])
+        one = trawl("report", "--top-ops", "1", "--no-xlsx", "-o", self.tmp / "one", trace).out
+        self.assertIn("Linear", one)
+        self.assertNotIn("Block", one)
+
     def test_a_trace_without_frames_has_no_such_tables(self):
         report = self.report_of(self.made("plain", "--steps", "1"))
         self.assertFalse([t for t in TABLES if report.has(t)])

@@ -126,7 +126,7 @@ class Variants(Case):
     def test_unnamed_device(self):
         mi300x = {"totalGlobalMem": 206141652992, "computeMajor": 9, "computeMinor": 4,
                   "numSms": 304}
-        self.assertIn("roofline peaks: MI300X (from the device name)",
+        self.assertIn("roofline peaks: MI300X (from the device)",
                       self.report(self.trace("", **mi300x)).out)
         result = self.report(self.trace("", **{**mi300x, "numSms": 303}))
         self.assertExit(result, 0)

@@ -56,6 +56,21 @@ class Steps(Case):
         self.assertExit(step, 0)
         self.assertIn("100.0 %) after it ended on the host", step.out)
 
+    def test_only_whole_steps_have_an_mfu(self):
+        report, truth = self.generated("--kind", "train", "--steps", "3")
+        whole = {r["step"]: r for r in report.table("steps")}
+        number = str(truth["first_step"] + 1)
+        start = round(Decimal(whole[number]["host start (µs)"]) * 1000)
+        end = start + round(Decimal(whole[number]["wall (ms)"]) * 10**6)
+        trace = self.tmp / "trace.json"
+        self.assertTrue(whole[number]["MFU (%)"])
+        for options, mfu in ((("--step", number), whole[number]["MFU (%)"]),
+                             (("--step", number, "--end", end - 10**6), "")):
+            out = self.tmp / f"part{len(options)}"
+            self.assertExit(trawl("report", trace, "-o", out, "--no-xlsx", "-q", *options), 0)
+            (row,) = [r for r in read_csv(out / "perf_report_csvs/steps.csv") if r["step"] == number]
+            self.assertEqual(row["MFU (%)"], mfu)
+
     def test_phases_have_what_they_launched(self):
         for vendor in ("nvidia", "amd"):
             report, truth = self.generated("--kind", "decode", "--vendor", vendor, "--steps", "3", "--run-ahead-us",
@@ -84,8 +99,9 @@ class Steps(Case):
 
     def test_summary(self):
         report, truth = self.generated("--kind", "train", "--steps", "5")
-        self.assertRegex(report.out, r"profiler steps\n  5 steps \(\d+-\d+\): median [\d.]+ ms \([\d.]+ to [\d.]+\), "
-                                     r"MFU [\d.]+ % \(peaks: H100 SXM\)\n")
+        self.assertRegex(" ".join(report.out.split()),
+                         r"profiler steps 5 steps \(\d+-\d+\) without the last: median [\d.]+ ms "
+                         r"\([\d.]+ to [\d.]+\), MFU [\d.]+ % \(peaks: H100 SXM\)")
         report, truth = self.generated("--kind", "decode", "--steps", "5")
         self.assertRegex(report.out, r"inference steps by phase.*\n(.*\n)+decode +5 +160 ")
 

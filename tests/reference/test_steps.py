@@ -122,7 +122,7 @@ class Steps(Case):
                 row = rows[key]
                 self.assertEqual({k: row[v] for k, v in SERVED.items()}, {k: want[k] for k in SERVED})
                 if want["tokens_per_s_of_launched_busy"]:
-                    self.assertAlmostEqual(float(row["tokens/s"]), float(want["tokens_per_s_of_launched_busy"]), 3)
+                    self.assertAlmostEqual(float(row["tokens/busy s"]), float(want["tokens_per_s_of_launched_busy"]), 3)
         self.check_odd(csvs, refs)
         for row in read_csv(csvs / "reconciliation.csv") if (csvs / "reconciliation.csv").exists() else ():
             if row["quantity"].startswith("step_difference"):

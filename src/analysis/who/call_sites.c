@@ -1,4 +1,4 @@
-/* GPU time by the line of the program that launched it: the innermost frame that is its own. */
+/* GPU time by the function of the program that launched it: the innermost frame that is its own. */
 #include "analysis/sums.h"
 #include "analysis/who/pass_columns.h"
 
@@ -155,7 +155,7 @@ static int run_call_sites(const struct tw_analysis_input *in, struct trawl_table
 }
 
 const struct tw_analysis tw_analysis_call_sites = {
-	TW_TABLE("call_sites", "GPU time by the line of the program that launched it", columns),
+	TW_TABLE("call_sites", "GPU time by the function of the program that launched it", columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_WHO,
 	.run = run_call_sites,
 };

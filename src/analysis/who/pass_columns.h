@@ -5,8 +5,8 @@
 #include "analysis/analysis.h"
 #include "analysis/who/attributions.h"
 
-#define TW_OF_GPU_TIME_COLUMN                                                        \
-	TW_PERCENT_2("GPU time (%)", 12, "share of the durations of all GPU events", \
+#define TW_OF_GPU_TIME_COLUMN                                                                 \
+	TW_PERCENT_2(TW_COL_GPU_TIME_PERCENT, 12, "share of the durations of all GPU events", \
 		     .over_ranks = TRAWL_SHARE, .values = "0..100")
 
 /* As enum tw_pass, from a first column on. */

@@ -14,7 +14,7 @@ static const struct trawl_column columns[] = {
 			.over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[AGAIN] = TW_MS(TW_COL_RECOMPUTE_MS, 14, "the same in forward passes that are run again",
 			.over_ranks = TRAWL_TIME, .values = ">=0"),
-	[OF_GPU] = TW_PERCENT_2("GPU time (%)", 12,
+	[OF_GPU] = TW_PERCENT_2(TW_COL_GPU_TIME_PERCENT, 12,
 				"share of recompute in the durations of all GPU events",
 				.over_ranks = TRAWL_SHARE, .values = "0..100"),
 	[EVENTS] = TW_INTEGER(TW_COL_GPU_EVENTS, 10, "kernels, copies and memsets that ran again",

@@ -120,6 +120,16 @@ static int measure_launched(struct measuring *m)
 
 /* ---- by time */
 
+/* Its annotation, that is, which may end before the next one starts. */
+static bool is_whole(const struct tw_derived *d, uint64_t annotation)
+{
+	int64_t first_ns = d->trace->events.start_ns[annotation], start_ns = first_ns;
+	int64_t last_ns = first_ns + d->trace->events.dur_ns[annotation], end_ns = last_ns;
+
+	return tw_view_clip(tw_host_view(d), &start_ns, &end_ns) &&
+	       end_ns - start_ns == last_ns - first_ns;
+}
+
 static int measure_windows(struct measuring *m)
 {
 	const struct tw_spans *spans = m->spans;
@@ -139,6 +149,7 @@ static int measure_windows(struct measuring *m)
 		int64_t start_ns = spans->items[i].start_ns, end_ns = spans->items[i].end_ns;
 		int64_t length[UNIONS];
 
+		work->whole = is_whole(m->d, spans->items[i].event);
 		work->window_ns = -1;
 		/* A view by launch is of those that launched it. */
 		if ((m->d->steps.by_launch && !work->events) ||
@@ -364,7 +375,7 @@ double tw_span_mfu(const struct tw_span_work *work, int64_t wall_ns)
 {
 	double all_ns = (double)work->compute_ns + (double)work->unlinked_ns;
 
-	if (wall_ns <= 0 || !work->compute_ns ||
+	if (wall_ns <= 0 || !work->whole || !work->compute_ns ||
 	    (double)work->peak_ns * 100 < all_ns * TW_LIMIT_MFU_COVERED_PERCENT)
 		return NAN;
 	return work->peak_s * 1e9 / (double)wall_ns * 100;

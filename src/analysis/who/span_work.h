@@ -24,6 +24,7 @@ struct tw_span_work {
 	/* What ran in it. */
 	int64_t window_ns; /* its length in the view; -1: it is not in the view */
 	struct tw_busy during;
+	bool whole; /* all of it is in the view of the host */
 	/* Of its thread: in operations and calls, and in calls that wait for the GPU. */
 	int64_t host_ns, waiting_ns;
 	/* Work of the operations that were launched in it, as far as it is known. */
@@ -59,7 +60,10 @@ static inline bool tw_is_span_in_view(const struct tw_span_work *work)
 	return work->events || work->window_ns >= 0;
 }
 
-/* FLOPs over those at the peaks in a time, in percent; NaN: not known, or of too little of the work. */
+/*
+ * FLOPs over those at the peaks in the time of a span, in percent; NaN: not known, or of too little of the work,
+ * or the span is not whole.
+ */
 double tw_span_mfu(const struct tw_span_work *work, int64_t wall_ns);
 
 #endif

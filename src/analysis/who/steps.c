@@ -245,7 +245,7 @@ static void summarise(struct summary *s, const struct tw_analysis_input *in,
 	}
 }
 
-/* "4 steps (15-18): median 102.1 ms (101.9 to 104.5), MFU 31.2 % (peaks: MI300X)" */
+/* "4 steps (15-18) without the last: median 102.1 ms (101.9 to 104.5), MFU 31.2 % (peaks: MI300X)" */
 static void add_summary(const struct tw_analysis_input *in, struct trawl_table *table,
 			const struct tw_spans_work *work)
 {
@@ -264,7 +264,8 @@ static void add_summary(const struct tw_analysis_input *in, struct trawl_table *
 		    (long long)s.first);
 	if (s.last > s.first)
 		tw_str_addf(&text, "-%lld", (long long)s.last);
-	tw_str_add_cstr(&text, compared > 1 ? "): median " : "): ");
+	tw_str_addf(&text, ")%s: %s", compared < s.count ? " without the last" : "",
+		    compared > 1 ? "median " : "");
 	tw_str_add_real_fixed(&text, (double)tw_twice_the_median(s.walls, compared) / 2e6, 3);
 	tw_str_add_cstr(&text, " ms");
 	if (compared > 1) {

@@ -186,7 +186,7 @@ static const struct cli_option own_options[] = {
 	  "clock alignment: collectives (from their end times), base-time or none (default: "
 	  "collectives)" },
 	{ "platform", 0, &cli_string, "NAME|FILE", AT(reporting.options.platform),
-	  "GPU for the roofline (default: from the device name)" },
+	  "GPU for the roofline (default: from the device)" },
 	{ 0 },
 };
 

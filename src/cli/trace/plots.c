@@ -83,7 +83,7 @@ static void add_platform(struct tw_str *text, const struct trawl_report *report)
 
 	if (name)
 		tw_str_addf(text, "roofline peaks: %s%s", name,
-			    guessed ? " (from the device name)" : "");
+			    guessed ? " (from the device)" : "");
 	else
 		tw_str_add_cstr(text, "no roofline: unknown platform; set --platform");
 }

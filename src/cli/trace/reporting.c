@@ -25,7 +25,7 @@ const struct cli_option cli_counting_options[] = {
 	{ "clip-overruns", 0, &cli_flag, NULL, AT(options.clip_overruns),
 	  "truncate kernels that overlap later kernels on the same stream" },
 	{ "platform", 0, &cli_string, "NAME|FILE", AT(options.platform),
-	  "GPU for the roofline (default: from the device name)" },
+	  "GPU for the roofline (default: from the device)" },
 	{ 0 },
 };
 

@@ -74,7 +74,7 @@ static void add_platform_line(const struct trawl_report *report, const struct tr
 	if (platform) {
 		tw_str_add_cstr(out, "roofline peaks: ");
 		add_escaped(out, platform);
-		tw_str_add_cstr(out, guessed ? " (from the device name)\n" : "\n");
+		tw_str_add_cstr(out, guessed ? " (from the device)\n" : "\n");
 	} else if (gpu) {
 		tw_str_add_cstr(out, trace->device_name[0] ?
 					     "no roofline: unknown peaks of this device" :
@@ -513,36 +513,6 @@ static void add_top(const struct trawl_report *report, size_t top_ops, struct cl
 	cli_add_table(s, top, top ? trawl_table_meaning(top) : "");
 }
 
-/* ---- lines of the program */
-
-#define MOST_SITES 5
-
-static const struct trawl_column site_columns[] = {
-	TW_TEXT(TW_COL_CALL_SITE, 60, "file, line and function of the program"),
-	TW_MS(TW_COL_GPU_TIME_MS, 12, "sum of GPU events launched from there"),
-	TW_PERCENT_1("GPU time (%)", 8, "share of the durations of all GPU events"),
-};
-
-static const struct tw_table_spec sites_spec =
-	TW_SPEC("top_call_sites", "top call sites by GPU time", site_columns);
-
-/* What has no call site comes last in their table, and is not among them. */
-static void add_top_sites(const struct trawl_report *report, size_t top_ops, struct cli_screen *s)
-{
-	const char *const headers[] = { TW_COL_CALL_SITE, TW_COL_GPU_TIME_MS,
-					site_columns[2].header };
-	const struct trawl_table *sites = trawl_report_find(report, "call_sites");
-	size_t most = top_ops < MOST_SITES ? top_ops : MOST_SITES, rows = 0;
-
-	while (sites && rows < trawl_table_rows(sites) && rows < most &&
-	       !tw_table_text_is(sites, rows, 0, TW_LABEL_NONE) &&
-	       !tw_table_text_is(sites, rows, 0, TW_LABEL_UNLINKED))
-		rows++;
-	if (rows)
-		cli_add_table(s, cli_first_rows(&sites_spec, sites, headers, rows),
-			      sites_spec.meaning);
-}
-
 static const struct trawl_column kernel_kinds[] = {
 	TW_TEXT(TW_COL_KERNEL_CATEGORY, 20, "category, from kernel names"),
 	TW_INTEGER("kernels", 8, "number of kernels"),
@@ -707,7 +677,7 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 	add_timeline(report, several, s);
 	cli_add_steps(report, s);
 	add_top(report, top_ops, s);
-	add_top_sites(report, top_ops, s);
+	cli_add_who(report, top_ops, s);
 	add_kernel_kinds(report, top_ops, s);
 	add_over_roofline(report, s);
 	add_without_figures(report, s);

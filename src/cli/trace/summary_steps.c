@@ -12,7 +12,7 @@ static const struct trawl_column phases[] = {
 	TW_INTEGER("steps", 8, "number of steps"),
 	TW_INTEGER("tokens", 12, "new tokens"),
 	TW_MS(TW_COL_BUSY_MS, 12, "GPU busy time of the work that they launched"),
-	TW_PERCENT_1(TW_COL_BUSY_PERCENT, 8, "share of the GPU busy time"),
+	TW_PERCENT_1("of all busy (%)", 8, "share of the GPU busy time"),
 	TW_MS(TW_COL_EXPOSED_COMMUNICATION_MS, 12, "communication less computing"),
 	TW_MS(TW_COL_IDLE_MS, 12, "from first start to last end of each, less busy"),
 	TW_REAL(TW_COL_MEDIAN_BUSY_MS, "ms", 3, 12, "busy time of a step, median"),
