@@ -10,7 +10,13 @@
 #define FORMAT "trawl claims 3"
 
 /* Fewest bytes of a change, a place, a function. */
-enum { CHANGE_BYTES = 7 + 8, SPOT_BYTES = 9, FUNCTION_BYTES = 2, WHOSE_BYTES = 6 };
+enum {
+	CHANGE_BYTES = 7 + 8,
+	SPOT_BYTES = 9,
+	FUNCTION_BYTES = 2,
+	WHOSE_BYTES = 6,
+	SERVED_BYTES = 3
+};
 
 struct passing {
 	struct tw_wire *wire;
@@ -188,6 +194,25 @@ static void pass_whose(struct passing *p)
 	}
 }
 
+static void pass_served(struct passing *p)
+{
+	struct tw_claims *c = p->claims;
+	size_t i;
+
+	for (i = 0; i < TW_PHASES + 1; i++) {
+		c->phase_idle_ns[i][0] = tw_wire_signed(p->wire, c->phase_idle_ns[i][0]);
+		c->phase_idle_ns[i][1] = tw_wire_signed(p->wire, c->phase_idle_ns[i][1]);
+	}
+	PASS_LIST(p, &c->served, SERVED_BYTES);
+	for (i = 0; i < c->served.count && !p->wire->status; i++) {
+		struct tw_served_time *s = &c->served.at[i];
+
+		s->start_ns = tw_wire_signed(p->wire, s->start_ns);
+		s->end_ns = tw_wire_signed(p->wire, s->end_ns);
+		s->phase = pass_below(p, s->phase, TW_PHASES);
+	}
+}
+
 static const struct tw_wire_field fields[] = {
 	TW_WIRE_FIELD(struct tw_claims, warm_ns),      TW_WIRE_FIELD(struct tw_claims, trains),
 	TW_WIRE_FIELD(struct tw_claims, mode_unknown), TW_WIRE_FIELD(struct tw_claims, amd),
@@ -216,6 +241,8 @@ void tw_claims_pass(struct tw_wire *wire, struct tw_claims *claims, const struct
 		pass_claim(&p, &claims->of[i]);
 	if (!wire->status)
 		pass_whose(&p);
+	if (!wire->status)
+		pass_served(&p);
 	if (!wire->status)
 		pass_arrays(&p);
 	for (i = 0; i < claims->collective_count && !wire->status; i++)

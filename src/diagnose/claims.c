@@ -303,6 +303,7 @@ void tw_claims_release(struct tw_claims *c)
 	}
 	TW_LIST_FREE(&c->functions, c->allocator);
 	TW_LIST_FREE(&c->whose, c->allocator);
+	TW_LIST_FREE(&c->served, c->allocator);
 	tw_free(c->allocator, c->whose_of, ((size_t)c->gpu_count + 1) * sizeof(*c->whose_of));
 	tw_free(c->allocator, c->place, ((size_t)c->gpu_count + 1) * sizeof(*c->place));
 	tw_free(c->allocator, c->pass, (size_t)c->gpu_count + 1);

@@ -62,6 +62,11 @@ struct tw_whose {
 	uint32_t phase;			/* enum tw_phase, TW_PHASES: none */
 	bool captured;			/* in a graph, of a call that is known */
 };
+/* A step of an inference server, on the rank's own clock. */
+struct tw_served_time {
+	int64_t start_ns, end_ns;
+	uint32_t phase;
+};
 enum { TW_WHOSE_OPTIMIZER = TW_PASS_COUNT, TW_WHOSE_NO_PASS, TW_WHOSE_PASSES };
 
 struct tw_claims {
@@ -79,6 +84,9 @@ struct tw_claims {
 	struct tw_collective_size *collectives; /* in the order of those of the part */
 	uint32_t collective_count;
 	int64_t idle_ns[4]; /* enum tw_idle_cause */
+	/* By phase of the work that ends it: that ends with a launch; all. */
+	int64_t phase_idle_ns[TW_PHASES + 1][2];
+	TW_LIST(struct tw_served_time) served; /* in order of start */
 	/* Of the host: loads, compilation, allocation in the first step alone; without steps first uses. */
 	int64_t warm_ns;
 	TW_LIST(struct tw_function) functions;

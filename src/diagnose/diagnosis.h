@@ -39,6 +39,7 @@ struct tw_diagnosis {
 	double step_ns;			     /* NaN: no two steps */
 	uint32_t steps;			     /* of the recording, 0: not annotated */
 	uint32_t gain_steps;		     /* that are looked at */
+	bool other_phases[TW_PHASES + 1];    /* of inference servers, that are not launch-bound */
 	TW_LIST(struct tw_finding) findings; /* by gain, then observations */
 	_Atomic bool failed;		     /* kinds are looked at by several threads */
 };

@@ -131,10 +131,14 @@ static bool is_stalled(struct marks *m, int64_t from_ns, uint32_t gpu)
 static void add_gap(struct marks *m, int64_t from_ns, int64_t to_ns, uint32_t gpu)
 {
 	enum tw_idle_cause cause = cause_of(m, from_ns, to_ns);
+	int64_t *of_phase;
 
 	if (cause == TW_IDLE_LAUNCH && is_stalled(m, from_ns, gpu))
 		cause = TW_IDLE_OTHER;
 	m->look->claims->idle_ns[cause] += to_ns - from_ns;
+	of_phase = m->look->claims->phase_idle_ns[tw_when_phase(m->look->when, gpu)];
+	of_phase[0] += cause == TW_IDLE_LAUNCH ? to_ns - from_ns : 0;
+	of_phase[1] += to_ns - from_ns;
 	if (cause != TW_IDLE_LAUNCH)
 		return;
 	tw_claim_launch(m->look, TW_KIND_launch_bound, gpu, to_ns - from_ns);

@@ -68,6 +68,21 @@ static struct tw_whose describe(struct tw_look *look, const struct whose_key *ke
 	return whose;
 }
 
+static void list_served(struct tw_look *look)
+{
+	const struct tw_when *when = look->when;
+	struct tw_claims *c = look->claims;
+	uint64_t i;
+
+	for (i = 0; i < when->served.count; i++)
+		look->failed |=
+			!TW_LIST_ADD(&c->served,
+				     &((struct tw_served_time){ when->served.items[i].start_ns,
+								when->served.items[i].end_ns,
+								when->serving[i].phase }),
+				     c->allocator);
+}
+
 void tw_list_whose(struct tw_look *look)
 {
 	const struct tw_whose none = { .pass = TW_WHOSE_NO_PASS, .phase = TW_PHASES };
@@ -76,6 +91,7 @@ void tw_list_whose(struct tw_look *look)
 	struct tw_groups numbers;
 	uint32_t g;
 
+	list_served(look);
 	tw_groups_init_values(&numbers, sizeof(struct whose_key), sizeof(uint32_t), look->scratch);
 	look->failed |= !TW_LIST_ADD(&c->whose, &none, c->allocator);
 	for (g = 0; g < c->gpu_count && !look->failed; g++) {

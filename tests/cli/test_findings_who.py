@@ -224,6 +224,39 @@ class LaunchBound(Findings):
         self.assertTrue(row["where"].startswith("CLIP_0, T5_0; "), row["where"])
         self.assertRegex(row["evidence"], r"; 9\d % of that in CLIP_0, T5_0: 0\.1\d\d ms of a step's 0\.4\d\d ms$")
 
+    def serve(self, malloc, steps=3):
+        """A server's steps: prompts with an allocation and some late launches, then tokens whose launches are late."""
+        r = Rank()
+        for _ in range(steps):
+            with r.inside("step[EXTEND bs=1 toks=64]"):
+                r.run("aten::mm", 100 * US)
+                r.call("cudaMalloc", malloc)
+                for _ in range(100):
+                    r.run("aten::mul", US)
+                r.run("aten::mm", 100 * US)
+                r.sync()
+            with r.inside("step[DECODE bs=2]"):
+                for _ in range(300):
+                    r.run("aten::mul", US)
+                r.sync()
+        return self.find(r)
+
+    def test_decode_alone(self):
+        """A phase that is launch-bound is found where the whole is not, and the others stay as they are."""
+        found = self.serve(6 * MS)
+        row = found["launch_bound"]
+        self.assertEqual((row["phase"], row["pass"]), ("decode", "forward"))
+        # 100 and 300 gaps of 5 us, and 5.906 ms from the end of the first kernel to the launch after the allocation.
+        self.assertRegex(row["evidence"], r"^6\.0 ms of 23\.7 ms idle time end with a launch made meanwhile: "
+                                          r"1\.5 of 19\.2 ms in prefill, 4\.5 of 4\.5 ms in decode$")
+        # Of each token's 300 kernels, 6 us apart: 1 us of each and a gap of 1 us stay.
+        self.assertAlmostEqual(float(row["gain_ms"]), 3 * 300 * 4e-3, delta=0.1)
+        # As a whole: launches of prompts are gone too, but for 25 that the first kernel hides (100 us + 25 x 2 us are
+        # 25 x 6 us).
+        row = self.serve(US)["launch_bound"]
+        self.assertRegex(row["phase"], "^decode (79|80) %, prefill (20|21) %$")
+        self.assertAlmostEqual(float(row["gain_ms"]), 3 * 375 * 4e-3, delta=0.1)
+
     def test_everywhere(self):
         """No place where launches are late in all of it."""
         def body(r):
