@@ -255,7 +255,7 @@ class LaunchBound(Findings):
         # 25 x 6 us).
         row = self.serve(US)["launch_bound"]
         self.assertRegex(row["phase"], "^decode (79|80) %, prefill (20|21) %$")
-        self.assertAlmostEqual(float(row["gain_ms"]), 3 * 375 * 4e-3, delta=0.1)
+        self.assertAlmostEqual(float(row["gain_ms"]), 3 * 375 * 4e-3, delta=0.2)
 
     def test_everywhere(self):
         """No place where launches are late in all of it."""

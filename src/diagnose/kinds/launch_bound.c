@@ -149,23 +149,24 @@ static bool is_phase_bound(struct tw_diagnosis *d)
 	return any;
 }
 
+/* Of several phases, the idle time of each. */
 static void add_phases(const struct tw_diagnosis *d, struct tw_finding *f)
 {
-	bool first = true;
-	uint32_t i, k;
+	int64_t sums[TW_PHASES][2] = { 0 };
+	uint32_t i, k, count = 0, added = 0;
 
 	for (k = 0; k < TW_PHASES; k++) {
-		int64_t launch = 0, all = 0;
-
 		for (i = 0; i < d->rank_count; i++) {
-			launch += d->claims[i].phase_idle_ns[k][0];
-			all += d->claims[i].phase_idle_ns[k][1];
+			sums[k][0] += d->claims[i].phase_idle_ns[k][0];
+			sums[k][1] += d->claims[i].phase_idle_ns[k][1];
 		}
-		if (all)
-			tw_add_evidence(f, "%s%.1f of %.1f ms in %s", first ? ": " : ", ",
-					(double)launch / 1e6, (double)all / 1e6, tw_phase_names[k]);
-		first &= !all;
+		count += sums[k][1] > 0;
 	}
+	for (k = 0; k < TW_PHASES && count > 1; k++)
+		if (sums[k][1])
+			tw_add_evidence(f, "%s%.1f of %.1f ms in %s", added++ ? ", " : ": ",
+					(double)sums[k][0] / 1e6, (double)sums[k][1] / 1e6,
+					tw_phase_names[k]);
 }
 
 static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
