@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "gen"))
 import runs
-from made_runs import AHEAD, DUMP, MI300X, MS, US, Findings, Rank, steps
+from made_runs import AHEAD, DUMP, MI300X, MS, US, Findings, Rank, meet, ranks_of, steps
 from support import SLOWER, environment, trawl
 
 LONG = [2048, 4096]
@@ -75,6 +75,17 @@ class Whose(Findings):
                 r.launch("copy", 10 * US, gap=(50 if k == 20 else 1) * US)
         row = self.find(steps(body))["queued_gap"]
         self.assertEqual((row["pass"], row["module"], row["call_site"]), ("", "", ""))
+
+    def test_a_rank(self):
+        """Of a rank's finding its own work counts, not how long the others wait."""
+        def body(ranks):
+            for k, r in enumerate(ranks):
+                with module(r, f"Part_{k}"), r.frame(f"model.py({k}): forward"):
+                    r.run("model::head", (100, 400)[k] * US)
+            meet(ranks, "allreduce", 1000, 20 * US)
+        row = self.find(*ranks_of(2, body))["straggler_compute"]
+        self.assertEqual((row["rank"], row["module"], row["call_site"], row["pass"]),
+                         ("1", "Part_1", "model.py(1): forward", "forward"))
 
     def gaps(self, modules, last=50 * US):
         """Steps with a long gap in each of some modules, which the kind itself does not name."""
@@ -223,6 +234,19 @@ class LaunchBound(Findings):
         row = self.find(r)["launch_bound"]
         self.assertTrue(row["where"].startswith("CLIP_0, T5_0; "), row["where"])
         self.assertRegex(row["evidence"], r"; 9\d % of that in CLIP_0, T5_0: 0\.1\d\d ms of a step's 0\.4\d\d ms$")
+
+    def test_at_most_three(self):
+        def encoders(count):
+            r = Rank()
+            r.run("aten::mul", US)
+            for k in range(count):
+                with module(r, f"Encoder{k}_0"):
+                    for _ in range(12):
+                        r.run("aten::mul", US)
+            r.run("aten::mm", MS)
+            return self.find(r)["launch_bound"]["where"]
+        self.assertTrue(encoders(3).startswith("Encoder0_0, Encoder1_0, Encoder2_0; "), encoders(3))
+        self.assertNotIn("Encoder", encoders(4))
 
     def serve(self, malloc, steps=3):
         """A server's steps: prompts with an allocation and some late launches, then tokens whose launches are late."""
