@@ -160,6 +160,12 @@ class Siblings(Findings):
         self.assertIn("slow_module", self.layers([200 * US] * 5 + [210001]))
         self.assertNone(self.layers([200 * US] * 5 + [210000]), "slow_module")
 
+    def test_several(self):  # EDGE_OF(TW_LIMIT_SIBLINGS_SLOW_SHARE)
+        found = self.layers([20 * US] * 18 + [40 * US] * 2)
+        self.assertGain(found, "slow_module", 40 * US)
+        self.assertIn("its 18 siblings 0.020 ms", found["slow_module"]["evidence"])
+        self.assertNone(self.layers([20 * US] * 17 + [40 * US] * 2), "slow_module")
+
     def test_inside_each_other(self):
         """The outermost one that is slow, and the kernels that are, each as those of the others at its place."""
         def body(r):

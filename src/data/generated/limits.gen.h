@@ -219,6 +219,9 @@
 /* steps: a module that was compared in fewer is not slower than its siblings */
 #define TW_LIMIT_SIBLING_STEPS 2
 
+/* 1 / this of the modules: with more slow ones (one is always allowed) no module is slower than its siblings */
+#define TW_LIMIT_SIBLINGS_SLOW_SHARE 10
+
 /* scaled median absolute deviations from the median: a module that is farther may be slower than its siblings */
 #define TW_LIMIT_SIBLING_MADS 3
 

@@ -27,6 +27,8 @@ struct unit {
 	int64_t ns;
 	uint32_t count, first; /* of its GPU events, in `events` */
 	bool is_slow;
+	int64_t most_ns;       /* that one of them takes longer */
+	struct tw_leaf *worst; /* it */
 };
 
 struct votes {
@@ -119,23 +121,11 @@ static void list_units(struct search *s)
 	}
 }
 
-/* The median of all but one of some units. */
-static int64_t median_of_others(struct search *s, const struct unit *units, size_t count,
-				const struct unit *but)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < count; i++)
-		if (&units[i] != but)
-			s->values[n++] = units[i].ns;
-	return tw_middle_of(s->values, n).lower;
-}
-
-/* Of units with the same work, those that take longer than the others. */
+/* Of units with the same work, those that take longer than the others: few, or they are of another sort. */
 static void judge(struct search *s, struct unit *units, size_t count)
 {
+	size_t i, slow = 0;
 	int64_t median, mad;
-	size_t i;
 
 	if (count < TW_LIMIT_SIBLINGS_LEAST + 1)
 		return;
@@ -150,50 +140,54 @@ static void judge(struct search *s, struct unit *units, size_t count)
 
 		units[i].is_slow = above > TW_LIMIT_SIBLING_MADS * MAD_TO_DEVIATION * (double)mad &&
 				   above * 100 > TW_LIMIT_SIBLING_PERCENT * (double)median;
+		slow += units[i].is_slow;
+	}
+	for (i = 0; i < count; i++) {
+		units[i].is_slow &= slow == 1 || slow <= count / TW_LIMIT_SIBLINGS_SLOW_SHARE;
 		s->votes[units[i].module].slow += units[i].is_slow;
 		s->votes[units[i].module].all++;
 	}
 }
 
-static int64_t median_of_kernel(struct search *s, const struct unit *units, size_t count,
-				const struct unit *but, uint32_t k)
+/* The median of the others: of all they take, or of what the k-th kernel does. */
+static int64_t median_of_others(struct search *s, const struct unit *units, size_t count,
+				uint32_t k)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < count; i++)
-		if (&units[i] != but)
-			s->values[n++] = tw_gpu_ns(s->look, s->events[units[i].first + k]);
+		if (!units[i].is_slow)
+			s->values[n++] = k == TW_NONE ?
+						 units[i].ns :
+						 tw_gpu_ns(s->look, s->events[units[i].first + k]);
 	return tw_middle_of(s->values, n).lower;
 }
 
-static void claim(struct search *s, const struct unit *units, size_t count, const struct unit *u)
+static void claim_kernel(struct search *s, struct unit *u, uint32_t k, int64_t ns)
 {
 	struct tw_look *look = s->look;
-	int64_t usual = median_of_others(s, units, count, u), most = INT64_MIN;
-	struct tw_leaf *worst = NULL;
-	char note[200];
-	uint32_t k;
+	uint32_t g = s->events[u->first + k];
+	struct tw_leaf *leaf = &look->leaves[look->leaf_of[g]];
+	int64_t more_ns = tw_gpu_ns(look, g) - ns;
 
-	for (k = 0; k < u->count; k++) {
-		uint32_t g = s->events[u->first + k];
-		struct tw_leaf *leaf = &look->leaves[look->leaf_of[g]];
-		int64_t is = tw_gpu_ns(look, g), ns = median_of_kernel(s, units, count, u, k);
-
-		leaf->taken |= (double)(is - ns) * 100 > TW_LIMIT_SIBLING_PERCENT * (double)ns;
-		tw_claim_duration(look, KIND, g, (double)ns);
-		if (is - ns > most) {
-			most = is - ns;
-			worst = leaf;
-		}
+	leaf->taken |= (double)more_ns * 100 > TW_LIMIT_SIBLING_PERCENT * (double)ns;
+	tw_claim_duration(look, KIND, g, (double)ns);
+	if (!u->worst || more_ns > u->most_ns) {
+		u->most_ns = more_ns;
+		u->worst = leaf;
 	}
+}
+
+static void claim_place(struct search *s, const struct unit *u, size_t others, int64_t usual)
+{
+	char note[200];
+
 	snprintf(
 		note, sizeof(note),
 		"%.3f ms%s, its %zu siblings %.3f ms in the median, with the same kernels and shapes",
-		(double)u->ns / 1e6, u->step >= 0 ? " in a step" : "", count - 1,
-		(double)usual / 1e6);
-	if (worst)
-		tw_claim_module(look, KIND, u->module, look->d->host.event[worst->node], note,
-				u->ns - usual);
+		(double)u->ns / 1e6, u->step >= 0 ? " in a step" : "", others, (double)usual / 1e6);
+	tw_claim_module(s->look, KIND, u->module, s->look->d->host.event[u->worst->node], note,
+			u->ns - usual);
 }
 
 /* All that is of one work is together. */
@@ -212,11 +206,25 @@ static void for_each_work(struct search *s, void (*visit)(struct search *, struc
 
 static void claim_slow(struct search *s, struct unit *units, size_t count)
 {
-	size_t i;
+	size_t i, slow = 0, found = 0;
+	int64_t usual;
+	uint32_t k;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		slow += units[i].is_slow;
+		found += units[i].is_slow && s->covered[units[i].module];
+	}
+	for (k = 0; found && k < units[0].count; k++) {
+		int64_t ns = median_of_others(s, units, count, k);
+
+		for (i = 0; i < count; i++)
+			if (units[i].is_slow && s->covered[units[i].module])
+				claim_kernel(s, &units[i], k, ns);
+	}
+	usual = found ? median_of_others(s, units, count, TW_NONE) : 0;
+	for (i = 0; i < count && found; i++)
 		if (units[i].is_slow && s->covered[units[i].module])
-			claim(s, units, count, &units[i]);
+			claim_place(s, &units[i], count - slow, usual);
 }
 
 /* False: no module is as deep. */
