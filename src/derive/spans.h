@@ -10,18 +10,26 @@
 struct tw_span {
 	uint32_t event;		  /* the annotation */
 	int64_t start_ns, end_ns; /* calls that start in [start, end) are its own */
+	bool last;		  /* step of its process: its end is that of its annotation */
 };
 
-/* Of a process: segments first to end - 1; in order of pid. */
-struct tw_span_process {
-	tw_code pid;
-	size_t first, end;
-};
-
-/* From a time to the next segment of the process: in a span, or in none. */
+/* From a time to the next segment: in a span, or in none. */
 struct tw_span_segment {
 	int64_t start_ns;
 	uint32_t span; /* UINT32_MAX: in none */
+};
+
+/* Of a thread or process: segments first to end - 1. */
+struct tw_span_place {
+	uint32_t place; /* track, or pid */
+	size_t first, end;
+};
+
+struct tw_span_index {
+	struct tw_span_segment *segments; /* by place and start */
+	size_t segment_count;
+	struct tw_span_place *places; /* in order of place */
+	size_t count;
 };
 
 /* Zeroed is empty. */
@@ -29,10 +37,7 @@ struct tw_spans {
 	const struct trawl_allocator *allocator;
 	struct tw_span *items; /* in order of start */
 	uint64_t count;
-	struct tw_span_segment *segments; /* by process and start */
-	size_t segment_count;
-	struct tw_span_process *processes;
-	size_t process_count;
+	struct tw_span_index by_thread, by_process;
 };
 
 /*
@@ -54,9 +59,9 @@ int tw_spans_of_steps(struct tw_spans *spans, const struct trawl_trace *trace,
 int tw_spans_index(struct tw_spans *spans, const struct trawl_trace *trace) TRAWL_MUST_CHECK;
 
 /*
- * The innermost span of a process at a time, UINT32_MAX: none.  Where all spans are of one
- * process, a call of any is in it: some exporters number them apart.
+ * The span that an event starts in, UINT32_MAX: in none.  The innermost of its thread, else of its
+ * process.  Where all spans are of one process, an event of any is in it: some exporters number them apart.
  */
-uint32_t tw_span_at(const struct tw_spans *spans, tw_code pid, int64_t time_ns);
+uint32_t tw_span_at(const struct tw_spans *spans, const struct trawl_trace *trace, uint32_t event);
 
 #endif

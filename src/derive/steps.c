@@ -22,11 +22,6 @@ struct work {
 	struct tw_intervals own;   /* busy with what was launched in any step */
 };
 
-static tw_code pid_of(const struct tw_derived *d, uint32_t event)
-{
-	return d->trace->tracks[d->trace->events.track[event]].pid;
-}
-
 /* A step goes on to the next one, as in the table of steps; a range ends where it ends. */
 static int span_steps(struct work *w, const uint32_t *list, uint64_t count)
 {
@@ -83,15 +78,11 @@ static void find_owners(struct work *w)
 	uint64_t g;
 
 	for (g = 0; g < d->gpu.count; g++) {
-		uint32_t call;
-
 		w->owner[g] = TW_NONE;
 		if (d->gpu.launch[g] == TW_NONE)
 			continue;
-		call = d->host.event[d->gpu.launch[g]];
 		w->steps->has_launches = true;
-		w->owner[g] =
-			tw_span_at(&w->spans, pid_of(d, call), d->trace->events.start_ns[call]);
+		w->owner[g] = tw_span_at(&w->spans, d->trace, d->host.event[d->gpu.launch[g]]);
 	}
 }
 
@@ -260,7 +251,10 @@ static int reach_of_launched(struct work *w)
 	return w->reach ? 0 : -1;
 }
 
-/* Whether a step goes on where one before it ended: then the time between them is of both. */
+/*
+ * Whether a step goes on where one before it ended: then the time between them is of both.  So it is of
+ * annotations of one step that overlap, but not where a number comes back later.
+ */
 static bool follows(const struct work *w, const struct tw_step *last, const struct tw_step *next)
 {
 	int64_t by;
@@ -268,7 +262,7 @@ static bool follows(const struct work *w, const struct tw_step *last, const stru
 	if (!last || w->options->range)
 		return false;
 	by = tw_step_of(w->d->trace, next->event) - tw_step_of(w->d->trace, last->event);
-	return by == 0 || by == 1;
+	return by == 1 || (by == 0 && next->start_ns < last->end_ns);
 }
 
 /* The time of the annotations' work, with that between steps that follow each other. */

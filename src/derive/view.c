@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "data/limits.h"
@@ -15,8 +16,6 @@
 #include <string.h>
 
 static const char step_prefix[] = "ProfilerStep#";
-
-#define MAX_STEPS 1000
 
 /* Where the number begins of an NVTX range around a step, "iteration 12", "step_12"; 0: it is none. */
 static size_t named_step(const struct tw_pool_entry *name)
@@ -149,21 +148,46 @@ int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_op
 	return tw_annotations(trace, class, is_asked_for, &asked, quality, list, count);
 }
 
-/* Adds the windows of the annotations of a class that are asked for. */
-static int collect_windows(struct tw_view *view, const struct trawl_trace *trace,
-			   const struct tw_view_options *o, enum trawl_class class)
+/* The time of an annotation that is asked for. */
+struct asked_time {
+	int64_t step; /* 0 of a range */
+	bool host;
+	struct tw_interval at;
+};
+
+struct asked_times {
+	TW_LIST(struct asked_time) list;
+};
+
+static int by_step(const void *a, const void *b)
+{
+	const struct asked_time *x = a, *y = b;
+
+	return TW_ORDER_BY(x, y, step, host, at.start_ns, at.end_ns);
+}
+
+static int list_times(struct asked_times *times, const struct tw_view *view,
+		      const struct trawl_trace *trace, const struct tw_view_options *o,
+		      enum trawl_class class)
 {
 	const struct tw_events *events = &trace->events;
+	struct tw_quality ignored = { 0 }; /* whose work it is (steps.c) counts them */
 	uint64_t i, n;
 	uint32_t *list;
-	struct tw_quality ignored = { 0 }; /* whose work it is (steps.c) counts them */
 	int status = tw_view_annotations(trace, o, class, view->device, &ignored, &list, &n);
 
-	for (i = 0; i < n && !status; i++)
-		tw_intervals_add(&view->windows, events->start_ns[list[i]],
-				 events->start_ns[list[i]] + events->dur_ns[list[i]]);
+	for (i = 0; i < n && !status; i++) {
+		int64_t start_ns = events->start_ns[list[i]];
+		struct asked_time time = {
+			.step = o->range ? 0 : tw_step_of(trace, list[i]),
+			.host = class == TRAWL_CLASS_ANNOTATION,
+			.at = { start_ns, start_ns + events->dur_ns[list[i]] },
+		};
+
+		status = TW_LIST_ADD(&times->list, &time, trace->allocator) ? 0 : -1;
+	}
 	tw_free(trace->allocator, list, (n + 1) * sizeof(*list));
-	return status || view->windows.failed ? -1 : 0;
+	return status;
 }
 
 /*
@@ -172,74 +196,49 @@ static int collect_windows(struct tw_view *view, const struct trawl_trace *trace
  * the GPU cover next to nothing of it: then few of its kernels are linked, or the GPU waits for
  * most of the range, and that is what there is to see.
  */
-static int windows_of(struct tw_view *view, const struct trawl_trace *trace,
-		      const struct tw_view_options *o)
+static int put_windows(struct tw_intervals *windows, const struct asked_time *times, size_t count)
 {
-	struct tw_view host = { .device = view->device };
+	struct tw_intervals of[2];
+	const struct tw_intervals *use;
+	size_t i;
 	int status;
 
-	if (collect_windows(view, trace, o, TRAWL_CLASS_GPU_ANNOTATION))
-		return -1;
-	tw_intervals_init(&host.windows, trace->allocator);
-	status = collect_windows(&host, trace, o, TRAWL_CLASS_ANNOTATION);
-	if (!status && (!view->windows.count ||
-			tw_intervals_length(&view->windows) <
-				tw_intervals_length(&host.windows) / TW_LIMIT_GPU_RANGE_SHARE)) {
-		struct tw_intervals gpu = view->windows;
-
-		view->windows = host.windows;
-		host.windows = gpu;
-	}
-	tw_intervals_release(&host.windows);
+	tw_intervals_init(&of[false], windows->allocator);
+	tw_intervals_init(&of[true], windows->allocator);
+	for (i = 0; i < count; i++)
+		tw_intervals_add(&of[times[i].host], times[i].at.start_ns, times[i].at.end_ns);
+	use = &of[!of[false].count ||
+		  tw_intervals_length(&of[false]) <
+			  tw_intervals_length(&of[true]) / TW_LIMIT_GPU_RANGE_SHARE];
+	for (i = 0; i < use->count; i++)
+		tw_intervals_put(windows, use->items[i].start_ns, use->items[i].end_ns);
+	status = of[false].failed || of[true].failed ? -1 : 0;
+	tw_intervals_release(&of[false]);
+	tw_intervals_release(&of[true]);
 	return status;
-}
-
-/* Moves the windows of `from` into `view`, keeping them sorted and disjoint. */
-static int add_windows(struct tw_view *view, const struct tw_view *from)
-{
-	struct tw_intervals all;
-	size_t i = 0, j = 0;
-
-	tw_intervals_init(&all, view->windows.allocator);
-	while (i < view->windows.count || j < from->windows.count) {
-		const struct tw_interval *a = i < view->windows.count ? &view->windows.items[i] :
-									NULL;
-		const struct tw_interval *b = j < from->windows.count ? &from->windows.items[j] :
-									NULL;
-		bool first = a && (!b || a->start_ns <= b->start_ns);
-
-		tw_intervals_add(&all, first ? a->start_ns : b->start_ns,
-				 first ? a->end_ns : b->end_ns);
-		i += first;
-		j += !first;
-	}
-	tw_intervals_release(&view->windows);
-	view->windows = all;
-	return all.failed ? -1 : 0;
 }
 
 /* Windows of each step in turn: one may have an annotation on the GPU and the next none. */
-static int windows_of_steps(struct tw_view *view, const struct trawl_trace *trace,
-			    const struct tw_view_options *o)
+static int make_windows(struct tw_view *view, const struct trawl_trace *trace,
+			const struct tw_view_options *o)
 {
-	struct tw_view_options one = *o;
-	int64_t step;
-	int status = 0;
+	struct asked_times times = { 0 };
+	size_t first = 0, i;
+	int status = list_times(&times, view, trace, o, TRAWL_CLASS_GPU_ANNOTATION) ||
+				     list_times(&times, view, trace, o, TRAWL_CLASS_ANNOTATION) ?
+			     -1 :
+			     0;
 
-	/* So many steps are not listed one by one. */
-	if (o->step_last - o->step_first > MAX_STEPS)
-		return windows_of(view, trace, o);
-	for (step = o->step_first; step <= o->step_last && !status; step++) {
-		struct tw_view part = { .device = view->device };
-
-		one.step_first = one.step_last = step;
-		tw_intervals_init(&part.windows, trace->allocator);
-		status = windows_of(&part, trace, &one);
-		if (!status)
-			status = add_windows(view, &part);
-		tw_intervals_release(&part.windows);
+	qsort(times.list.at, times.list.count, sizeof(*times.list.at), by_step);
+	for (i = 1; i <= times.list.count && !status; i++) {
+		if (i < times.list.count && times.list.at[i].step == times.list.at[first].step)
+			continue;
+		status = put_windows(&view->windows, times.list.at + first, i - first);
+		first = i;
 	}
-	return status;
+	TW_LIST_FREE(&times.list, trace->allocator);
+	tw_intervals_unite(&view->windows);
+	return status || view->windows.failed ? -1 : 0;
 }
 
 /* Whether the first and the last of the steps asked for are in the trace. */
@@ -264,7 +263,7 @@ static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
 {
 	if (!o->range && !has_steps(trace, o))
 		return tw_no_such_annotation(trace, o, err);
-	if (o->range ? windows_of(view, trace, o) : windows_of_steps(view, trace, o))
+	if (make_windows(view, trace, o))
 		return tw_no_memory(err);
 	if (!view->windows.count)
 		return tw_no_such_annotation(trace, o, err);

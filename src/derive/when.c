@@ -17,7 +17,7 @@ static uint64_t shorter_key(const void *events, uint32_t event)
 	return ~(uint64_t)((const struct tw_events *)events)->dur_ns[event];
 }
 
-/* Of annotations of a thread that overlap, the first, and of those that start together the longest. */
+/* Without those of a thread that lie within another one. */
 static int keep_outermost(const struct trawl_trace *trace, uint32_t *list, uint64_t *count,
 			  const struct trawl_allocator *a)
 {
@@ -33,10 +33,12 @@ static int keep_outermost(const struct trawl_trace *trace, uint32_t *list, uint6
 		until[t] = INT64_MIN;
 	for (i = 0; i < *count; i++) {
 		uint32_t event = list[i];
+		int64_t *last_ns = &until[e->track[event]];
+		int64_t end_ns = e->start_ns[event] + e->dur_ns[event];
 
-		if (e->start_ns[event] < until[e->track[event]])
+		if (e->start_ns[event] < *last_ns && end_ns <= *last_ns)
 			continue;
-		until[e->track[event]] = e->start_ns[event] + e->dur_ns[event];
+		*last_ns = end_ns;
 		list[n++] = event;
 	}
 	*count = n;
@@ -74,21 +76,16 @@ static int find_served(struct tw_when *w, const struct trawl_allocator *a)
 static int find_spans(uint32_t **out, const struct tw_spans *spans, const struct tw_derived *d,
 		      const struct trawl_allocator *a)
 {
-	const struct tw_events *e = &d->trace->events;
 	uint64_t g;
 
 	if (!spans->count)
 		return 0;
 	*out = tw_alloc(a, (d->gpu.count + 1) * sizeof(**out));
 	for (g = 0; *out && g < d->gpu.count; g++) {
-		uint32_t launch = d->gpu.launch[g], call;
+		uint32_t launch = d->gpu.launch[g];
 
-		(*out)[g] = TW_NONE;
-		if (launch == TW_NONE)
-			continue;
-		call = d->host.event[launch];
-		(*out)[g] =
-			tw_span_at(spans, d->trace->tracks[e->track[call]].pid, e->start_ns[call]);
+		(*out)[g] = launch == TW_NONE ? TW_NONE :
+						tw_span_at(spans, d->trace, d->host.event[launch]);
 	}
 	return *out ? 0 : -1;
 }

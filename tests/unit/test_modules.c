@@ -30,15 +30,20 @@ static void op(struct script *s, const char *name, int tid, int start, int end, 
 	script_slice(s, "cpu_op", name, 1, tid, start * 1000LL, (end - start) * 1000LL, args);
 }
 
-static void arrow(struct script *s, char phase, int id, int tid, int at)
+static void arrow_of(struct script *s, char phase, int id, int pid, int tid, int64_t at_ns)
 {
-	char text[160];
+	char text[200];
 
 	snprintf(text, sizeof(text),
-		 "{\"ph\":\"%c\",\"id\":%d,\"pid\":1,\"tid\":%d,\"ts\":%d,\"cat\":\"fwdbwd\","
-		 "\"name\":\"fwdbwd\",\"bp\":\"e\"}",
-		 phase, id, tid, at);
+		 "{\"ph\":\"%c\",\"id\":%d,\"pid\":%d,\"tid\":%d,\"ts\":%lld.%03d,"
+		 "\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"bp\":\"e\"}",
+		 phase, id, pid, tid, (long long)(at_ns / 1000), (int)(at_ns % 1000));
 	script_raw(s, text);
+}
+
+static void arrow(struct script *s, char phase, int id, int tid, int at)
+{
+	arrow_of(s, phase, id, 1, tid, at * 1000LL);
 }
 
 /* A call at `at` and a kernel that lasts `us`, one after the other on the GPU. */
@@ -127,6 +132,79 @@ static void test_backward_of_two_forward_threads(void **state)
 	assert_string_equal(cell(r, "A_0", "backward (ms)"), "0.008");
 	assert_string_equal(cell(r, "B_0", "backward (ms)"), "0.007");
 	assert_false(has_row(r, "modules", "module", "(none)"));
+	trawl_report_free(r);
+	trawl_trace_free(trace);
+}
+
+/*
+ * Two processes with the same threads, sequence numbers and arrows: backward work stays in its own.  Process P
+ * calls module 10 P + N with number N, and the kernel of its backward operation lasts that.
+ */
+static void backward_of_two_processes(bool arrows)
+{
+	struct script s;
+	struct trawl_trace *trace;
+	struct trawl_report *r;
+	int pid, n;
+
+	script_begin(&s);
+	for (pid = 1; pid <= 2; pid++) {
+		for (n = 1; n <= 2; n++) {
+			int64_t forward = 20000 * n + 100 * pid, backward = 200000 + forward;
+			char name[64], args[96];
+
+			snprintf(name, sizeof(name), "nn.Module: M_%d%d", pid, n);
+			script_slice(&s, "python_function", name, pid, 1, forward - 10, 9000, NULL);
+			snprintf(args, sizeof(args), "\"Sequence number\":%d", n);
+			script_slice(&s, "cpu_op", "aten::mm", pid, 1, forward, 8000, args);
+			snprintf(args, sizeof(args), "\"Sequence number\":%d,\"Fwd thread id\":1",
+				 n);
+			script_slice(&s, "cpu_op", "MmBackward0", pid, 2, backward, 8000, args);
+			snprintf(args, sizeof(args), "\"correlation\":%d", 10 * pid + n);
+			script_slice(&s, "cuda_runtime", "cudaLaunchKernel", pid, 2, backward + 10,
+				     100, args);
+			snprintf(args, sizeof(args), "\"device\":0,\"stream\":7,\"correlation\":%d",
+				 10 * pid + n);
+			script_slice(&s, "kernel", "k", 0, 7, 1000000 + backward, 10 * pid + n,
+				     args);
+			if (!arrows)
+				continue;
+			arrow_of(&s, 's', n, pid, 1, forward);
+			arrow_of(&s, 'f', n, pid, 2, backward);
+		}
+	}
+	trace = script_read(&s);
+	r = report_of(trace, NULL);
+	assert_string_equal(cell(r, "M_11", "backward (ms)"), "0.000011");
+	assert_string_equal(cell(r, "M_12", "backward (ms)"), "0.000012");
+	assert_string_equal(cell(r, "M_21", "backward (ms)"), "0.000021");
+	assert_string_equal(cell(r, "M_22", "backward (ms)"), "0.000022");
+	trawl_report_free(r);
+	trawl_trace_free(trace);
+}
+
+static void test_backward_of_two_processes(void **state)
+{
+	(void)state;
+	backward_of_two_processes(false);
+	backward_of_two_processes(true);
+}
+
+/* An operation may have the name of a frame. */
+static void test_an_operation_named_like_a_module(void **state)
+{
+	struct script s;
+	struct trawl_trace *trace;
+	struct trawl_report *r;
+
+	(void)state;
+	script_begin(&s);
+	op(&s, "nn.Module: Net_1", 1, 5, 8, NULL);
+	frame_of(&s, "nn.Module: Net_1", 2, 10, 50);
+	kernel(&s, 2, 20, 3);
+	trace = script_read(&s);
+	r = report_of(trace, NULL);
+	assert_string_equal(cell(r, "Net_1", "GPU time (ms)"), "0.003");
 	trawl_report_free(r);
 	trawl_trace_free(trace);
 }
@@ -347,6 +425,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_self_and_total),
 		cmocka_unit_test(test_backward_of_two_forward_threads),
+		cmocka_unit_test(test_backward_of_two_processes),
+		cmocka_unit_test(test_an_operation_named_like_a_module),
 		cmocka_unit_test(test_recomputation),
 		cmocka_unit_test(test_forward_operations_in_a_circle),
 		cmocka_unit_test(test_deep_modules),

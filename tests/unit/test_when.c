@@ -441,6 +441,82 @@ static void odd_steps(void **state)
 				  "times, else 0)");
 }
 
+static void expect_note(const struct trawl_report *report, const char *text)
+{
+	assert_string_equal(trawl_table_note(trawl_report_find(report, "steps"), 0), text);
+}
+
+/* Of each process the last step ends with its annotation; in a part of the trace the last one is whole. */
+static void last_steps(void **state)
+{
+	struct trawl_report_options options;
+	struct trawl_report *report;
+	struct trawl_trace *trace;
+	struct script s;
+	char name[32];
+	int i;
+
+	(void)state;
+	script_begin(&s);
+	for (i = 0; i < 10; i++) {
+		int64_t at = 1000 * (i / 2) + i % 2 * 10;
+
+		snprintf(name, sizeof(name), "ProfilerStep#%d", i / 2);
+		annotate(&s, name, 1 + i % 2, 1, at, at + (i < 8 ? 1000 : 500));
+		launch_on(&s, 1 + i % 2, 7 + i % 2, at + 20, i + 1, "k", at + 100, 100);
+	}
+	trace = script_read(&s);
+	report = report_of(trace, NULL);
+	for (i = 0; i < 10; i++)
+		assert_string_equal(cell_at(report, "steps", (size_t)i, "odd"), "");
+	expect_note(report, "10 steps (0-4) without the last: median 1.000 ms (1.000 to 1.000)");
+	trawl_report_free(report);
+	trawl_report_options_init(&options);
+	options.step_first = 2;
+	options.step_last = 3;
+	report = report_of(trace, &options);
+	expect_note(report, "4 steps (2-3): median 1.000 ms (1.000 to 1.000)");
+	trawl_report_free(report);
+	options.step_first = options.step_last = 4;
+	report = report_of(trace, &options);
+	expect_note(report, "2 steps (4): median 0.500 ms (0.500 to 0.500)");
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
+/* What lies between two steps of one number is not its time. */
+static void a_number_that_comes_back(void **state)
+{
+	struct trawl_report_options options;
+	struct trawl_report *report;
+	struct trawl_trace *trace;
+	struct script s;
+	char name[32];
+	int i;
+
+	(void)state;
+	script_begin(&s);
+	for (i = 0; i < 6; i++) {
+		snprintf(name, sizeof(name), "ProfilerStep#%d", 1 + i % 3);
+		annotate(&s, name, 1, 1, 1000 * i, 1000 * i + 1000);
+		launch(&s, 1000 * i + 10, i + 1, "k", 1000 * i + 100, 300);
+	}
+	trace = script_read(&s);
+	trawl_report_options_init(&options);
+	options.step_first = options.step_last = 1;
+	report = report_of(trace, &options);
+	assert_string_equal(cell_of(report, "gpu_timeline", "type", "total_time", "time ms"),
+			    "0.6");
+	assert_string_equal(cell_of(report, "gpu_timeline", "type", "busy_time", "time ms"), "0.6");
+	trawl_report_free(report);
+	options.step_last = 2;
+	report = report_of(trace, &options);
+	assert_string_equal(cell_of(report, "gpu_timeline", "type", "total_time", "time ms"),
+			    "2.6");
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
 /* Kernels, launches and waits that differ; parts below a tenth of the difference are not named. */
 static void what_differs(void **state)
 {
@@ -553,7 +629,7 @@ static void phases_of_a_server(void **state)
 	assert_int_equal(rows_of(report, "phases"), 6); /* with those of the rest */
 	assert_string_equal(cell_at(report, "phases", 0, "phase"), "prefill");
 	assert_string_equal(cell_at(report, "phases", 0, "busy by time (ms)"), "0.08");
-	assert_string_equal(cell_at(report, "phases", 0, "tokens/s"), "2000000");
+	assert_string_equal(cell_at(report, "phases", 0, "tokens/busy s"), "2000000");
 	assert_string_equal(cell_at(report, "phases", 1, "family"), "vllm");
 	assert_string_equal(cell_at(report, "phases", 1, "exposed communication (ms)"), "0.04");
 	assert_string_equal(cell_at(report, "phases", 1, "busy by time (ms)"), "0");
@@ -564,6 +640,61 @@ static void phases_of_a_server(void **state)
 	assert_string_equal(cell_at(report, "phases_summary", 1, "family"), "vllm");
 	assert_string_equal(cell_at(report, "phases_summary", 2, "tokens"), "4");
 	EXPECT(report, "ProfilerStep#1", "tokens", "307");
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
+/* Steps of a thread that overlap are two; what lies within another one is none, to the last ns. */
+static void phases_that_overlap(void **state)
+{
+	static const struct {
+		int64_t start_ns, end_ns;
+		const char *steps;
+	} second[] = { { 99999, 200000, "2" },
+		       { 99999, 100000, "1" },
+		       { 0, 100001, "1" },
+		       { 0, 99999, "1" } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(second) / sizeof(second[0]); i++) {
+		struct trawl_trace *trace;
+		struct trawl_report *report;
+		struct script s;
+
+		script_begin(&s);
+		annotate(&s, "step[DECODE bs=2]", 1, 1, 0, 100);
+		script_slice(&s, "user_annotation", "step[DECODE bs=3]", 1, 1, second[i].start_ns,
+			     second[i].end_ns - second[i].start_ns, NULL);
+		launch(&s, 10, 1, "a", 20, 5);
+		launch(&s, 150, 2, "b", 160, 5);
+		trace = script_read(&s);
+		report = report_of(trace, NULL);
+		assert_string_equal(cell_of(report, "phases_summary", "phase", "decode", "steps"),
+				    second[i].steps);
+		trawl_report_free(report);
+		trawl_trace_free(trace);
+	}
+}
+
+/* A step of the launch's own thread comes before one that another thread began later. */
+static void phases_of_two_threads(void **state)
+{
+	struct trawl_trace *trace;
+	struct trawl_report *report;
+	struct script s;
+
+	(void)state;
+	script_begin(&s);
+	annotate(&s, "step[EXTEND bs=1 toks=8]", 1, 1, 0, 100);
+	annotate(&s, "step[DECODE bs=4]", 1, 2, 20, 200);
+	launch(&s, 10, 1, "a", 20, 10);
+	launch(&s, 50, 2, "b", 60, 10);
+	launch(&s, 150, 3, "c", 160, 10); /* in none of its own */
+	trace = script_read(&s);
+	report = report_of(trace, NULL);
+	assert_string_equal(cell_of(report, "phases", "phase", "prefill", "GPU time (ms)"), "0.02");
+	assert_string_equal(cell_of(report, "phases", "phase", "decode", "GPU time (ms)"), "0.01");
 	trawl_report_free(report);
 	trawl_trace_free(trace);
 }
@@ -586,7 +717,7 @@ static void tokens_that_are_not_known(void **state)
 	assert_string_equal(cell_at(report, "phases", 0, "tokens"), "");
 	assert_string_equal(cell_at(report, "phases", 1, "tokens"), "6");
 	assert_string_equal(cell_at(report, "phases_summary", 0, "tokens"), "");
-	assert_string_equal(cell_at(report, "phases_summary", 0, "tokens/s"), "");
+	assert_string_equal(cell_at(report, "phases_summary", 0, "tokens/busy s"), "");
 	EXPECT(report, "ProfilerStep#1", "tokens", "");
 	trawl_report_free(report);
 	trawl_trace_free(trace);
@@ -699,9 +830,13 @@ int main(void)
 		cmocka_unit_test(steps_that_are_operations),
 		cmocka_unit_test(step_and_phase_of_a_gpu_event),
 		cmocka_unit_test(odd_steps),
+		cmocka_unit_test(last_steps),
+		cmocka_unit_test(a_number_that_comes_back),
 		cmocka_unit_test(what_differs),
 		cmocka_unit_test(flops_of_a_step),
 		cmocka_unit_test(phases_of_a_server),
+		cmocka_unit_test(phases_that_overlap),
+		cmocka_unit_test(phases_of_two_threads),
 		cmocka_unit_test(tokens_that_are_not_known),
 		cmocka_unit_test(memory_of_a_step),
 		cmocka_unit_test(ranges_by_name),

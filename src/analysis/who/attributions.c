@@ -40,7 +40,7 @@ struct work {
 	struct tw_attributions *who;
 	const struct tw_derived *d;
 	const struct trawl_allocator *a; /* of a scope of its own */
-	uint8_t *kind;			 /* by text id */
+	uint8_t *frame_kind, *op_kind;	 /* by text id */
 	struct tw_groups paths;		 /* (parent, name) -> struct path */
 	struct tw_groups states;
 	struct tw_around last; /* the one that last_number is of */
@@ -75,15 +75,15 @@ static unsigned frame_kind(struct work *w, uint32_t name)
 {
 	const struct tw_pool_entry *text = &w->d->trace->texts.entries[name];
 
-	if (w->kind[name])
-		return w->kind[name];
+	if (w->frame_kind[name])
+		return w->frame_kind[name];
 	if (w->d->trace->by_process || has_prefix(text, module_prefix, sizeof(module_prefix) - 1))
-		w->kind[name] = MODULE;
+		w->frame_kind[name] = MODULE;
 	else if (runs_again(text))
-		w->kind[name] = RERUN;
+		w->frame_kind[name] = RERUN;
 	else
-		w->kind[name] = tw_is_inner_frame(text->ptr, text->len) ? INNER : SITE;
-	return w->kind[name];
+		w->frame_kind[name] = tw_is_inner_frame(text->ptr, text->len) ? INNER : SITE;
+	return w->frame_kind[name];
 }
 
 static unsigned op_kind(struct work *w, uint32_t name)
@@ -91,11 +91,11 @@ static unsigned op_kind(struct work *w, uint32_t name)
 	static const char engine[] = "autograd::engine::evaluate_function";
 	const struct tw_pool_entry *text = &w->d->trace->texts.entries[name];
 
-	if (!w->kind[name])
-		w->kind[name] = has_prefix(text, engine, sizeof(engine) - 1)	 ? ENGINE :
-				!strcmp(text->ptr, "CheckpointFunctionBackward") ? RERUN :
-										   OTHER;
-	return w->kind[name];
+	if (!w->op_kind[name])
+		w->op_kind[name] = has_prefix(text, engine, sizeof(engine) - 1)	    ? ENGINE :
+				   !strcmp(text->ptr, "CheckpointFunctionBackward") ? RERUN :
+										      OTHER;
+	return w->op_kind[name];
 }
 
 uint32_t tw_launching_name(const struct tw_derived *d, uint64_t gpu)
@@ -538,8 +538,9 @@ static int build(struct work *w)
 
 	tw_groups_init_values(&w->paths, sizeof(no_path), sizeof(struct path), w->a);
 	tw_groups_init(&w->states, sizeof(struct tw_around), w->a);
-	w->kind = tw_alloc_array(w->a, w->d->trace->texts.count, 1);
-	if (!w->kind || tw_groups_add(&w->paths, no_path) == TW_NO_GROUP ||
+	w->frame_kind = tw_alloc_array(w->a, w->d->trace->texts.count, 1);
+	w->op_kind = tw_alloc_array(w->a, w->d->trace->texts.count, 1);
+	if (!w->frame_kind || !w->op_kind || tw_groups_add(&w->paths, no_path) == TW_NO_GROUP ||
 	    !TW_LIST_ADD(&w->scopes, &outside, w->a) || tw_sweep_run(&sweep) || complete_paths(w) ||
 	    tw_find_forward(w->d, w->backward.at, (uint32_t)w->backward.count, w->a))
 		return -1;

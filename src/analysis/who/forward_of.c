@@ -9,10 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operations that begin together, calls that share a sequence number: as many are looked at. */
+/* Of operations that begin together as many are looked at. */
 #define MOST_TOGETHER 8
 /* Threads of one sequence number, of which every one numbers its own operations. */
 #define MOST_THREADS 64
+
+/* A sequence number, or the id that the engine gives a thread: each process has its own. */
+struct number {
+	int64_t number;
+	uint64_t pid;
+};
 
 struct work {
 	const struct tw_derived *d;
@@ -20,13 +26,13 @@ struct work {
 	struct tw_backward_op *ops;
 	uint32_t count;
 	/* Forward operations by sequence number, in the order of nodes: by thread, then start. */
-	struct tw_groups numbers;
-	uint32_t *node, *of; /* by forward operation: its node, its number's group */
+	struct tw_groups numbers; /* struct number */
+	uint32_t *node, *of;	  /* by forward operation: its node, its number's group */
 	uint32_t forward_count;
 	struct tw_members members;
 	/* Votes for what thread a "Fwd thread id" is. */
 	struct tw_groups votes;
-	struct tw_groups threads; /* Fwd thread id -> track + 1 */
+	struct tw_groups threads; /* struct number, a "Fwd thread id" -> track + 1 */
 };
 
 int64_t tw_sequence_of(const struct tw_derived *d, uint32_t node, bool *recorded)
@@ -42,6 +48,11 @@ int64_t tw_sequence_of(const struct tw_derived *d, uint32_t node, bool *recorded
 static uint32_t track_of(const struct work *w, uint32_t node)
 {
 	return w->d->trace->events.track[w->d->host.event[node]];
+}
+
+static struct number number_of(const struct work *w, uint32_t node, int64_t number)
+{
+	return (struct number){ number, w->d->trace->tracks[track_of(w, node)].pid };
 }
 
 static int64_t start_of(const struct work *w, uint32_t node)
@@ -71,9 +82,28 @@ static bool is_arrow(const struct trawl_trace *trace, uint64_t event, uint8_t ph
 	return !strcmp(text, "fwdbwd") || !strcmp(text, "forward_backward");
 }
 
-static uint64_t id_key(const void *events, uint32_t event)
+static tw_code pid_of(const struct trawl_trace *trace, uint32_t event)
 {
-	return ((const struct tw_events *)events)->correlation[event];
+	return trace->tracks[trace->events.track[event]].pid;
+}
+
+static uint64_t pid_key(const void *trace, uint32_t event)
+{
+	return pid_of(trace, event);
+}
+
+static uint64_t id_key(const void *trace, uint32_t event)
+{
+	return ((const struct trawl_trace *)trace)->events.correlation[event];
+}
+
+static int compare_arrows(const struct trawl_trace *t, uint32_t a, uint32_t b)
+{
+	const struct tw_events *e = &t->events;
+
+	return TW_COMPARE(e->correlation[a], e->correlation[b]) ?:
+		       TW_COMPARE(pid_of(t, a), pid_of(t, b))	?:
+		       TW_COMPARE(e->start_ns[a], e->start_ns[b]);
 }
 
 /* The innermost operation that begins where an arrow does; TW_NONE. */
@@ -103,22 +133,13 @@ static uint32_t start_of_arrow(const struct work *w, const uint32_t *starts, siz
 			       uint32_t end)
 {
 	const struct trawl_trace *t = w->d->trace;
-	const struct tw_events *e = &t->events;
-	size_t i = TW_LOWER_BOUND(at, 0, count,
-				  e->correlation[starts[at]] < e->correlation[end] ||
-					  (e->correlation[starts[at]] == e->correlation[end] &&
-					   e->start_ns[starts[at]] <= e->start_ns[end]));
-	unsigned looked;
+	size_t i = TW_LOWER_BOUND(at, 0, count, compare_arrows(t, starts[at], end) <= 0);
+	uint32_t start = i ? starts[i - 1] : end;
 
-	for (looked = 0; i && looked < MOST_TOGETHER; i--, looked++) {
-		uint32_t start = starts[i - 1];
-
-		if (e->correlation[start] != e->correlation[end])
-			break;
-		if (t->tracks[e->track[start]].pid == t->tracks[e->track[end]].pid)
-			return start;
-	}
-	return TW_NONE;
+	return t->events.correlation[start] == t->events.correlation[end] && start != end &&
+			       pid_of(t, start) == pid_of(t, end) ?
+		       start :
+		       TW_NONE;
 }
 
 /*
@@ -163,7 +184,8 @@ static int follow_arrows(struct work *w)
 		if (is_arrow(trace, i, 's'))
 			starts[count++] = (uint32_t)i;
 	if (tw_sort(starts, count, tw_events_start_key, &trace->events, w->a) ||
-	    tw_sort(starts, count, id_key, &trace->events, w->a))
+	    tw_sort(starts, count, pid_key, trace, w->a) ||
+	    tw_sort(starts, count, id_key, trace, w->a))
 		return -1;
 	for (i = 0; i < trace->events.count; i++) {
 		if (!is_arrow(trace, i, 'f'))
@@ -180,7 +202,7 @@ static int follow_arrows(struct work *w)
 static int list_forward(struct work *w)
 {
 	uint32_t node, b = 0, n = 0, pass;
-	int64_t sequence;
+	struct number number;
 	bool recorded;
 
 	/* Counted, then listed. */
@@ -190,12 +212,12 @@ static int list_forward(struct work *w)
 				b++;
 				continue;
 			}
-			sequence = tw_sequence_of(w->d, node, &recorded);
-			if (sequence < 0)
+			number = number_of(w, node, tw_sequence_of(w->d, node, &recorded));
+			if (number.number < 0)
 				continue;
 			if (pass) {
 				w->node[n] = node;
-				w->of[n] = tw_groups_add(&w->numbers, &sequence);
+				w->of[n] = tw_groups_add(&w->numbers, &number);
 			}
 			n++;
 		}
@@ -208,9 +230,11 @@ static int list_forward(struct work *w)
 			return -1;
 	}
 	/* Numbers that backward operations alone have come last, without members. */
-	for (b = 0; b < w->count; b++)
-		if (w->ops[b].sequence >= 0)
-			tw_groups_add(&w->numbers, &w->ops[b].sequence);
+	for (b = 0; b < w->count; b++) {
+		number = number_of(w, w->ops[b].node, w->ops[b].sequence);
+		if (number.number >= 0)
+			tw_groups_add(&w->numbers, &number);
+	}
 	return w->numbers.failed ? -1 :
 				   tw_members_build(&w->members, w->of, w->forward_count,
 						    w->numbers.count, w->a);
@@ -229,12 +253,13 @@ static uint32_t member(const struct work *w, uint32_t at)
 
 static void find_candidates(struct work *w, const struct tw_backward_op *op, struct candidates *c)
 {
+	const struct number number = number_of(w, op->node, op->sequence);
 	uint32_t group, at, end, next, last;
 
 	c->count = 0;
 	if (op->sequence < 0)
 		return;
-	group = tw_groups_add(&w->numbers, &op->sequence);
+	group = tw_groups_add(&w->numbers, &number);
 	at = w->members.first[group];
 	for (end = w->members.first[group + 1]; at < end && c->count < MOST_THREADS; at = next) {
 		uint32_t track = track_of(w, member(w, at));
@@ -248,7 +273,7 @@ static void find_candidates(struct work *w, const struct tw_backward_op *op, str
 }
 
 struct vote {
-	int64_t thread;
+	struct number thread;
 	uint64_t track;
 };
 
@@ -257,9 +282,10 @@ struct tally {
 	uint64_t count;
 };
 
-static void add_votes(struct work *w, int64_t thread, uint32_t track, uint64_t votes)
+static void add_votes(struct work *w, const struct tw_backward_op *op, uint32_t track,
+		      uint64_t votes)
 {
-	struct vote vote = { thread, track };
+	struct vote vote = { number_of(w, op->node, op->forward_thread), track };
 	uint64_t *count = tw_groups_at(&w->votes, &vote);
 
 	if (count)
@@ -270,9 +296,15 @@ static int compare_tallies(const void *a, const void *b)
 {
 	const struct tally *x = a, *y = b;
 
-	return TW_ORDER_BY(x, y, vote.thread)	      ?:
-		       TW_COMPARE(y->count, x->count) ?:
-							TW_ORDER_BY(x, y, vote.track);
+	return TW_ORDER_BY(x, y, vote.thread.pid, vote.thread.number) ?:
+		       TW_COMPARE(y->count, x->count)		      ?:
+									TW_ORDER_BY(x, y, vote.track);
+}
+
+static bool is_of_one(const struct tally *a, const struct tally *b)
+{
+	return a->vote.thread.number == b->vote.thread.number &&
+	       a->vote.thread.pid == b->vote.thread.pid;
 }
 
 /* Each id the thread with most votes that no id before has; where all are taken, the one with most. */
@@ -283,18 +315,16 @@ static void assign(struct work *w, const struct tally *tallies, uint32_t count, 
 	for (i = 0; i < count; i = first) {
 		uint32_t *thread = tw_groups_at(&w->threads, &tallies[i].vote.thread);
 
-		for (best = i;
-		     best < count && tallies[best].vote.thread == tallies[i].vote.thread &&
-		     taken[tallies[best].vote.track];
+		for (best = i; best < count && is_of_one(&tallies[best], &tallies[i]) &&
+			       taken[tallies[best].vote.track];
 		     best++)
 			;
-		if (best == count || tallies[best].vote.thread != tallies[i].vote.thread)
+		if (best == count || !is_of_one(&tallies[best], &tallies[i]))
 			best = i;
 		taken[tallies[best].vote.track] = 1;
 		if (thread)
 			*thread = (uint32_t)tallies[best].vote.track + 1;
-		for (first = i;
-		     first < count && tallies[first].vote.thread == tallies[i].vote.thread; first++)
+		for (first = i; first < count && is_of_one(&tallies[first], &tallies[i]); first++)
 			;
 	}
 }
@@ -319,9 +349,9 @@ static int find_threads(struct work *w)
 			continue;
 		find_candidates(w, op, &c);
 		for (k = 0; k < c.count; k++)
-			add_votes(w, op->forward_thread, track_of(w, c.node[k]), 1);
+			add_votes(w, op, track_of(w, c.node[k]), 1);
 		if (op->forward != TW_NONE)
-			add_votes(w, op->forward_thread, track_of(w, op->forward), arrow_votes);
+			add_votes(w, op, track_of(w, op->forward), arrow_votes);
 	}
 	tallies = tw_alloc_array(w->a, (size_t)w->votes.count + 1, sizeof(*tallies));
 	taken = tw_alloc_array(w->a, (size_t)w->d->trace->track_count + 1, 1);
@@ -339,8 +369,8 @@ static int find_threads(struct work *w)
 /* Of the candidates that of the thread that is meant, else the last to start. */
 static uint32_t choose(struct work *w, const struct tw_backward_op *op, const struct candidates *c)
 {
-	const uint32_t *thread = c->count > 1 ? tw_groups_at(&w->threads, &op->forward_thread) :
-						NULL;
+	const struct number id = number_of(w, op->node, op->forward_thread);
+	const uint32_t *thread = c->count > 1 ? tw_groups_at(&w->threads, &id) : NULL;
 	uint32_t best = c->count ? c->node[0] : TW_NONE;
 	unsigned k;
 
@@ -386,8 +416,8 @@ int tw_find_forward(const struct tw_derived *d, struct tw_backward_op *ops, uint
 		ops[i].forward = TW_NONE;
 	if (!count)
 		return 0;
-	tw_groups_init(&w.numbers, sizeof(int64_t), a);
+	tw_groups_init(&w.numbers, sizeof(struct number), a);
 	tw_groups_init_values(&w.votes, sizeof(struct vote), sizeof(uint64_t), a);
-	tw_groups_init_values(&w.threads, sizeof(int64_t), sizeof(uint32_t), a);
+	tw_groups_init_values(&w.threads, sizeof(struct number), sizeof(uint32_t), a);
 	return follow_arrows(&w) || match_numbers(&w) ? -1 : 0;
 }

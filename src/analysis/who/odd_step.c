@@ -23,15 +23,16 @@ static int64_t value_of(const struct tw_spans_work *work, const struct tw_spans 
 				      spans->items[i].end_ns - spans->items[i].start_ns;
 }
 
-/* Steps that are compared: those in the view, by wall all but the last. */
+/* Steps that are compared: those in the view, by wall without the last of a process. */
 static size_t list_compared(uint32_t *list, enum tw_odd_by by, const struct tw_when *when,
 			    const struct tw_spans_work *work)
 {
 	size_t n = 0;
 	uint32_t i;
 
-	for (i = 0; i + (by == TW_ODD_BY_WALL) < when->steps.count; i++)
-		if (tw_is_span_in_view(&work->items[i]))
+	for (i = 0; i < when->steps.count; i++)
+		if (tw_is_span_in_view(&work->items[i]) &&
+		    (by != TW_ODD_BY_WALL || !when->steps.items[i].last))
 			list[n++] = i;
 	return n;
 }

@@ -107,7 +107,7 @@ static void find_allocated(const struct tw_when *when, struct extra *extra)
 
 		if (e->name[i] != name || e->start_ns[i] == TRAWL_TIME_NONE)
 			continue;
-		step = tw_span_at(&when->steps, trace->tracks[e->track[i]].pid, e->start_ns[i]);
+		step = tw_span_at(&when->steps, trace, (uint32_t)i);
 		if (step == TW_NONE)
 			continue;
 		bytes = device_memory(trace, i);
@@ -123,8 +123,7 @@ static void find_tokens(const struct tw_when *when, struct extra *extra)
 
 	for (i = 0; i < when->served.count; i++) {
 		const struct tw_span *span = &when->served.items[i];
-		tw_code pid = trace->tracks[trace->events.track[span->event]].pid;
-		uint32_t step = tw_span_at(&when->steps, pid, span->start_ns);
+		uint32_t step = tw_span_at(&when->steps, trace, span->event);
 		int64_t tokens = tw_served_tokens(&when->serving[i]);
 
 		if (step == TW_NONE || extra[step].tokens == -2)
@@ -212,13 +211,30 @@ static int add_odd(const struct tw_analysis_input *in, struct trawl_table *table
 }
 
 struct summary {
-	int64_t *walls;
+	int64_t *walls; /* of those that are compared */
 	double *mfus;
-	size_t count, mfu_count;
+	size_t count, compared, mfu_count;
 	int64_t first, last, shortest_ns, longest_ns;
 };
 
-/* Wall times without that of the last step, which ends with its own annotation. */
+/* Wall times without those of last steps, which end with their own annotation, unless there are no others. */
+static void take_walls(struct summary *s, const struct tw_spans *steps,
+		       const struct tw_spans_work *work, bool last)
+{
+	uint64_t i;
+
+	s->shortest_ns = INT64_MAX;
+	for (i = 0; i < steps->count; i++) {
+		int64_t wall_ns = steps->items[i].end_ns - steps->items[i].start_ns;
+
+		if (!tw_is_span_in_view(&work->items[i]) || (steps->items[i].last && !last))
+			continue;
+		s->walls[s->compared++] = wall_ns;
+		s->shortest_ns = wall_ns < s->shortest_ns ? wall_ns : s->shortest_ns;
+		s->longest_ns = wall_ns > s->longest_ns ? wall_ns : s->longest_ns;
+	}
+}
+
 static void summarise(struct summary *s, const struct tw_analysis_input *in,
 		      const struct tw_spans_work *work)
 {
@@ -226,9 +242,9 @@ static void summarise(struct summary *s, const struct tw_analysis_input *in,
 	uint64_t i;
 
 	for (i = 0; i < steps->count; i++) {
-		int64_t wall_ns = steps->items[i].end_ns - steps->items[i].start_ns;
-		int64_t number = tw_step_of(in->trace, steps->items[i].event);
-		double mfu = tw_span_mfu(&work->items[i], wall_ns);
+		const struct tw_span *step = &steps->items[i];
+		int64_t number = tw_step_of(in->trace, step->event);
+		double mfu = tw_span_mfu(&work->items[i], step->end_ns - step->start_ns);
 
 		if (!tw_is_span_in_view(&work->items[i]))
 			continue;
@@ -236,13 +252,11 @@ static void summarise(struct summary *s, const struct tw_analysis_input *in,
 		s->last = s->count && s->last > number ? s->last : number;
 		if (!isnan(mfu))
 			s->mfus[s->mfu_count++] = mfu;
-		s->walls[s->count++] = wall_ns;
+		s->count++;
 	}
-	s->shortest_ns = INT64_MAX;
-	for (i = 0; i + (s->count > 1) < s->count; i++) {
-		s->shortest_ns = s->walls[i] < s->shortest_ns ? s->walls[i] : s->shortest_ns;
-		s->longest_ns = s->walls[i] > s->longest_ns ? s->walls[i] : s->longest_ns;
-	}
+	take_walls(s, steps, work, false);
+	if (!s->compared)
+		take_walls(s, steps, work, true);
 }
 
 /* "4 steps (15-18) without the last: median 102.1 ms (101.9 to 104.5), MFU 31.2 % (peaks: MI300X)" */
@@ -253,22 +267,20 @@ static void add_summary(const struct tw_analysis_input *in, struct trawl_table *
 	struct summary s = { .walls = tw_alloc(in->allocator, n * sizeof(*s.walls)),
 			     .mfus = tw_alloc(in->allocator, n * sizeof(*s.mfus)) };
 	struct tw_str text;
-	size_t compared;
 
 	tw_str_init(&text, in->allocator);
 	if (!s.walls || !s.mfus)
 		return;
 	summarise(&s, in, work);
-	compared = s.count > 1 ? s.count - 1 : s.count;
 	tw_str_addf(&text, "%zu step%s (%lld", s.count, s.count == 1 ? "" : "s",
 		    (long long)s.first);
 	if (s.last > s.first)
 		tw_str_addf(&text, "-%lld", (long long)s.last);
-	tw_str_addf(&text, ")%s: %s", compared < s.count ? " without the last" : "",
-		    compared > 1 ? "median " : "");
-	tw_str_add_real_fixed(&text, (double)tw_twice_the_median(s.walls, compared) / 2e6, 3);
+	tw_str_addf(&text, ")%s: %s", s.compared < s.count ? " without the last" : "",
+		    s.compared > 1 ? "median " : "");
+	tw_str_add_real_fixed(&text, (double)tw_twice_the_median(s.walls, s.compared) / 2e6, 3);
 	tw_str_add_cstr(&text, " ms");
-	if (compared > 1) {
+	if (s.compared > 1) {
 		tw_str_add_cstr(&text, " (");
 		tw_str_add_real_fixed(&text, (double)s.shortest_ns / 1e6, 3);
 		tw_str_add_cstr(&text, " to ");
