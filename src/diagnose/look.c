@@ -91,10 +91,10 @@ uint32_t *tw_outermost_of(struct tw_look *look, const char *const *names)
 			ids[count++] = text;
 	if (!count)
 		return NULL;
-	found = tw_alloc_array(look->scratch, (size_t)host->count + 1, sizeof(*found));
+	found = tw_alloc_array(look->scratch, (size_t)host->all + 1, sizeof(*found));
 	look->failed |= !found;
 	/* Parents come before what is below them. */
-	for (i = 0; found && i < host->count; i++) {
+	for (i = 0; found && i < host->all; i++) {
 		uint32_t parent = host->parent[i];
 		uint32_t above = parent == TW_NONE ? TW_NONE : found[parent];
 
@@ -483,7 +483,7 @@ static uint32_t number_leaves(struct tw_look *look, struct numbering *n)
 
 	for (i = 0; i < r->launched_count; i++) {
 		uint32_t g = r->launched[i];
-		uint32_t node = leaf_node(look, n->nearest, look->d->gpu.launch[g]);
+		uint32_t node = leaf_node(look, n->nearest, tw_gpu_origins(look->d)[g]);
 
 		if (!n->of_node[node]) {
 			n->of_node[node] = ++count;
@@ -587,8 +587,8 @@ static void *array(struct tw_look *look, size_t count, size_t size)
 static void find_leaves(struct tw_look *look)
 {
 	const struct tw_path_rank *r = &look->part->rank;
-	struct numbering n = { .of_node = array(look, look->d->host.count, sizeof(*n.of_node)),
-			       .nearest = array(look, look->d->host.count, sizeof(*n.nearest)) };
+	struct numbering n = { .of_node = array(look, look->d->host.all, sizeof(*n.of_node)),
+			       .nearest = array(look, look->d->host.all, sizeof(*n.nearest)) };
 	uint32_t i;
 
 	look->leaves = array(look, r->launched_count, sizeof(*look->leaves));
@@ -613,8 +613,8 @@ static void mark_backward(struct tw_look *look)
 	const struct tw_host *host = &look->d->host;
 	uint32_t i;
 
-	look->backward = array(look, host->count, 1);
-	for (i = 0; i < host->count && !look->failed; i++) {
+	look->backward = array(look, host->all, 1);
+	for (i = 0; i < host->all && !look->failed; i++) {
 		uint32_t parent = host->parent[i];
 
 		look->backward[i] = (parent != TW_NONE && look->backward[parent]) ||
@@ -673,6 +673,16 @@ static void index_nodes(struct tw_look *look)
 		look->first_node[t + 1] += look->first_node[t];
 }
 
+static void index_borrowed(struct tw_look *look)
+{
+	const struct tw_host *host = &look->d->host;
+	uint64_t own = look->trace->events.count, i;
+
+	look->node_of = array(look, look->trace->events.borrowed, sizeof(*look->node_of));
+	for (i = host->all; i-- > host->count && !look->failed;)
+		look->node_of[host->event[i] - own] = (uint32_t)i;
+}
+
 void tw_look_prepare(struct tw_look *look)
 {
 	look->kinds = array(look, look->trace->texts.count, sizeof(*look->kinds));
@@ -684,6 +694,8 @@ void tw_look_prepare(struct tw_look *look)
 		index_copies(look);
 	if (!look->failed)
 		index_nodes(look);
+	if (!look->failed)
+		index_borrowed(look);
 	if (!look->failed)
 		tw_find_callers(look);
 	if (!look->failed)

@@ -45,6 +45,7 @@
 #define TW_COL_EXPOSED_MEMCPY_TIME_MS "exposed_memcpy_time ms"
 #define TW_COL_EXPOSED_NS "exposed_ns"
 #define TW_COL_FINDING_KIND "kind"
+#define TW_COL_FINDING_PHASE "phase"
 #define TW_COL_FINDING_N "n"
 #define TW_COL_FINDING_OPERATION "operation"
 #define TW_COL_FINDING_PRIORITY "priority"
