@@ -63,7 +63,8 @@ static const struct trawl_column module_columns[] = {
 };
 
 static const struct tw_table_spec modules_spec =
-	TW_SPEC("top_modules", "top modules by GPU time (self, by class); share of all GPU work", module_columns);
+	TW_SPEC("top_modules", "top modules by GPU time (self, by class); share of all GPU work",
+		module_columns);
 
 /* The innermost class of a path, and its sums. */
 struct class
@@ -162,8 +163,8 @@ static const struct trawl_column site_columns[] = {
 	TW_PERCENT_1("share (%)", 8, "share of the durations of all GPU events"),
 };
 
-static const struct tw_table_spec sites_spec =
-	TW_SPEC("top_call_sites", "top call sites by GPU time; share of all GPU work", site_columns);
+static const struct tw_table_spec sites_spec = TW_SPEC(
+	"top_call_sites", "top call sites by GPU time; share of all GPU work", site_columns);
 
 /* "…/model_executor/cuda_graph_runner.py(1333): replay" */
 static void shorten_site(struct trawl_table *table, size_t row)
