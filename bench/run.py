@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures trawl on large generated files (a trace, an export of Nsight Systems, the traces of
-eight ranks, a sweep) against other readers, and compares the ratios with their targets. Exit status 1 when a
-target is missed.
+"""Measures trawl on large generated files (a trace, some with Python frames, an export of Nsight
+Systems, the traces of eight ranks, a sweep) against other readers, and compares the ratios with their
+targets. Exit status 1 when a target is missed.
 
-usage: bench/run.py [--only traces|exports|merges|sweeps] [--size 1G] [--export-size 450M] [--export FILE]
-                    [--rounds 5] [--quick] [--build build/release] [--keep DIR]
+usage: bench/run.py [--only traces|stacks|exports|merges|sweeps] [--size 1G] [--export-size 450M]
+                    [--export FILE] [--rounds 5] [--quick] [--build build/release] [--keep DIR]
                     [--markdown FILE] [--json FILE]
 
 Everything is measured in one run: each round runs every program once, so that a busy moment of the
@@ -20,11 +20,12 @@ import tempfile
 from exports import Exports
 from measuring import RATIOS, table, write_markdown
 from merges import Merges
+from stacks import Stacks
 from sweeps import Sweeps
 from traces import Traces
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PARTS = {"traces": Traces, "exports": Exports, "merges": Merges,
+PARTS = {"traces": Traces, "stacks": Stacks, "exports": Exports, "merges": Merges,
          "sweeps": Sweeps}
 
 

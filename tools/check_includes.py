@@ -111,8 +111,6 @@ CLI_INSIDE = {
     "trace/summary.c": "analysis/analysis.h model/roofline.h",
     # whether processes of an export are ranks
     "trace/summary_devices.c": "store/trace.h",
-    # categories of kernels
-    "trace/top_kernels.c": "analysis/analysis.h",
     # sums of 128 bits
     "trace/top_ranges.c": "analysis/analysis.h",
 }

@@ -6,7 +6,7 @@ usage: tools/gen_schema.py [--check]
 Tables come from the program ($TRAWL, build/release/trawl): the cases of tests/cli/test_schema.py are
 run with `--format schema`, which prints what the columns' declarations allow. Which tables a
 document has, in which order, and the rest is in schema/documents.json: sequences of
-tables, "a|b" one of these, "a?" not always there. --check writes nothing and names the files that
+tables, "a|b" one of these, "a?" not always there, "*" alone any tables. --check writes nothing and names the files that
 are not current. Exit status 0 or 1.
 """
 import argparse
@@ -106,9 +106,25 @@ def sequence(text, names):
                       for slot, there in zip(slots, always)]}
 
 
+def any_table():
+    """A table with whichever columns its own list has."""
+    return {"type": "object", "additionalProperties": False,
+            "required": ["name", "meaning", "columns", "rows", "notes"],
+            "properties": {"name": {"type": "string"}, "meaning": {"type": "string"},
+                           "columns": {"type": "array", "items": {"$ref": "#/$defs/column"}},
+                           "rows": {"type": "array", "items": {
+                               "type": "object", "additionalProperties": {
+                                   "type": ["string", "number", "null"]}}},
+                           "notes": {"type": "array", "items": {"type": "string"}}}}
+
+
 def schema(name, document):
     defs, names = definitions(name, document)
-    sequences = [sequence(text, names) for text in document["tables"]]
+    if document["tables"] == ["*"]:
+        defs, names["*"] = {"column": Shown.column, "table": any_table()}, ["table"]
+        sequences = [{"type": "array", "items": one_of(names, "*")}]
+    else:
+        sequences = [sequence(text, names) for text in document["tables"]]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": f"urn:trawl:schema:{name}:1", "title": f"trawl.{name}/1",
             "description": document["description"], "type": "object",

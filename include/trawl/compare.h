@@ -41,6 +41,7 @@ struct trawl_compare_options {
 	bool strict; /* refuse traces in which anything is odd: TRAWL_EFORMAT */
 	/* Reads what a workbook shows beyond the rest, and which sheets of reports. */
 	bool workbook;
+	bool full_stacks;  /* keep them for trawl_comparison_stacks() */
 	unsigned sheets;   /* enum trawl_compared_sheets */
 	size_t block_size; /* bytes per read; 0: 1 MB */
 	/* Called now and then with bytes of a side's files; other than 0 stops: TRAWL_ECANCELED. */
@@ -105,6 +106,16 @@ TRAWL_API const char *trawl_comparison_uneven(const struct trawl_comparison *com
 TRAWL_API size_t trawl_comparison_gate(const struct trawl_comparison *comparison, double percent,
 				       void (*note)(void *context, const char *line),
 				       void *note_context, bool *total);
+
+/*
+ * A flame graph of the difference between the baseline and side `test` + 1, as folded text: a line for each stack, as
+ * trawl_report_stacks() has it, then its GPU time in ns on both sides, summed over ranks and configurations.  Of traces;
+ * full ones where options.full_stacks asked for them.  TRAWL_ENODATA: a side has none.
+ */
+TRAWL_API int trawl_comparison_stacks(const struct trawl_comparison *comparison, size_t test,
+				      enum trawl_stacks stacks,
+				      void (*write)(void *context, const char *text, size_t len),
+				      void *context, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
  * A workbook of the tables and, where options.workbook asked for it, of the reports side by side;

@@ -182,6 +182,8 @@ TRAWL_API const struct trawl_table *trawl_job_report_find(const struct trawl_job
 							  const char *name);
 /* The names of all tables of a job itself, in order; NULL after the last. */
 TRAWL_API const char *trawl_job_report_table_name(size_t index);
+/* What they are, and the findings and outliers among the ranks first; false after the last. */
+TRAWL_API bool trawl_job_report_declares(size_t index, struct trawl_table_declaration *out);
 
 #ifdef __cplusplus
 }

@@ -21,8 +21,9 @@ struct trawl_report_options {
 	bool kernel_instances; /* and that of runs of kernels without an operation */
 	bool call_stack;       /* tables of operators by arguments have call stacks too */
 	const char *
-		group_by; /* rows of operators and kernels for each "module", "site", "pass", "step" or "phase" */
-	const char *only; /* the one table to make, there even without rows; NULL: all there are */
+		group_by; /* rows of operators and kernels for each "module", "site", "pass", "step", "phase" or "stream" */
+	const char
+		*only; /* tables to make, separated by commas, there even without rows; NULL: all */
 	unsigned threads; /* 0: one a core */
 	bool no_python;	  /* of the ranks of a job: as in trawl_read_options */
 
@@ -66,7 +67,7 @@ TRAWL_API void trawl_report_options_init(struct trawl_report_options *options);
 /*
  * Analyses a trace, which must outlive the report.  `options` may be NULL.  TRAWL_EUSAGE when
  * the part asked for is not in the trace, the platform or `group_by` is not known, the trace lacks
- * what it needs, or no table has the name of `only`, TRAWL_ENODATA when the trace has neither GPU events
+ * what it needs, or no table has a name of `only`, TRAWL_ENODATA when the trace has neither GPU events
  * nor host operations.
  */
 TRAWL_API int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
@@ -83,6 +84,8 @@ TRAWL_API const struct trawl_table *trawl_report_find(const struct trawl_report 
 						      const char *name);
 /* The names of all tables that a report may have, in order; NULL after the last. */
 TRAWL_API const char *trawl_report_table_name(size_t index);
+/* The same with what they are; false after the last. */
+TRAWL_API bool trawl_report_declares(size_t index, struct trawl_table_declaration *out);
 
 /*
  * GPU time by stack as text for flame graphs: a line a stack, frames from the outermost on joined by ";", then a

@@ -56,6 +56,13 @@ struct trawl_column {
 	signed char place; /* among measured columns over ranks: the least first, then as here */
 };
 
+/* What a table is, whatever it is made from; strings and columns live as long as the library. */
+struct trawl_table_declaration {
+	const char *name, *meaning;
+	const struct trawl_column *columns; /* those that it always has */
+	size_t column_count;
+};
+
 enum trawl_cell_state { TRAWL_CELL_MISSING, TRAWL_CELL_VALUE };
 
 /*

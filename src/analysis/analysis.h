@@ -73,6 +73,7 @@ enum tw_needs {
 	TW_USES_WHO = 64,     /* the same where it is there */
 	TW_GROUPS = 128,      /* its rows may be grouped further: who/grouping.h */
 	TW_STACKS = 256,      /* they may have call stacks: who/op_stacks.h */
+	TW_PLAIN = 512, /* it looks at no launchers, steps or timeline: quick where it is alone */
 };
 
 struct tw_analysis {

@@ -76,6 +76,6 @@ static int run_quality(const struct tw_analysis_input *in, struct trawl_table *t
 const struct tw_analysis tw_analysis_quality = {
 	TW_TABLE("quality", "defects of the trace, worst first", columns, .keep_empty = true,
 		 .in_order = true),
-	.needs = TW_NEEDS_NOTHING,
+	.needs = TW_PLAIN,
 	.run = run_quality,
 };

@@ -13,7 +13,6 @@
 #include "data/limits.h"
 #include "os/thread.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum {
@@ -27,7 +26,8 @@ struct trawl_report {
 	const struct trawl_allocator *allocator;
 	struct tw_reuse *scratch; /* where analyses take their memory */
 	struct trawl_report_options options;
-	const struct tw_analysis *only;	    /* NULL: all of them */
+	bool wanted[ANALYSES];		    /* by analysis: all of them, or those of options.only */
+	bool plain;			    /* only such as have TW_PLAIN */
 	const struct tw_grouping *grouping; /* NULL: none */
 	struct tw_derived *derived;
 	struct tw_scope launching, modelling,
@@ -70,6 +70,7 @@ struct job {
 	struct trawl_report *report;
 	int status[ANALYSES]; /* by analysis */
 	unsigned has;	      /* enum tw_needs that are there */
+	unsigned wanted;      /* all that wanted analyses need */
 	size_t order[ANALYSES];
 	struct tw_gate models, launchers, who; /* opened when they are made, or have failed */
 	int models_status, launchers_status, who_status;
@@ -134,7 +135,8 @@ static void run_analysis(struct job *job, size_t i)
 	unsigned needs = tw_analyses[i]->needs;
 	bool who = uses_who(job, tw_analyses[i]);
 
-	if (needs & ~job->has & ~(TW_USES_WHO | TW_GROUPS | TW_STACKS))
+	if (!job->report->wanted[i] ||
+	    needs & ~job->has & ~(TW_USES_WHO | TW_GROUPS | TW_STACKS | TW_PLAIN))
 		return;
 	tw_gate_wait(&job->launchers);
 	if (needs & TW_NEEDS_MODELS)
@@ -187,12 +189,14 @@ static void run_step(void *context, size_t step)
 	struct trawl_report *report = job->report;
 
 	if (step == 0) {
-		if (tw_modelled_build(&report->modelled, report->derived,
+		if (job->wanted & TW_NEEDS_MODELS &&
+		    tw_modelled_build(&report->modelled, report->derived,
 				      &report->modelling.allocator))
 			job->models_status = TRAWL_ENOMEM;
 		tw_gate_open(&job->models);
 	} else if (step == 1) {
-		job->launchers_status = make_launchers(job);
+		if (!report->plain || report->grouping)
+			job->launchers_status = make_launchers(job);
 		tw_gate_open(&job->launchers);
 	} else if (step == 2) {
 		job->who_status = make_who(job);
@@ -202,18 +206,38 @@ static void run_step(void *context, size_t step)
 	}
 }
 
-/* Tables with rows, or kept even without. */
-static void collect_tables(struct trawl_report *report)
+/* What is asked for by name, and of which the trace has nothing. */
+static int make_empty(struct job *job, size_t i)
 {
+	static const char *const words[] = { "GPU work", "host events", "Python functions" };
+	static const unsigned bits[] = { TW_NEEDS_GPU, TW_NEEDS_HOST, TW_NEEDS_WHO };
+	struct trawl_report *report = job->report;
+	const struct tw_analysis *analysis = tw_analyses[i];
+	struct trawl_table *table = tw_table_new(&analysis->table, report->allocator);
+	size_t k;
+
+	report->all[i] = table;
+	for (k = 0; table && k < sizeof(bits) / sizeof(bits[0]); k++)
+		if (analysis->needs & bits[k] & ~job->has)
+			tw_table_add_note(table, "no %s in this trace", words[k]);
+	return table ? tw_table_finish(table, NULL) : TRAWL_ENOMEM;
+}
+
+/* Tables with rows, or kept even without. */
+static int collect_tables(struct job *job)
+{
+	struct trawl_report *report = job->report;
+	bool asked = report->options.only;
 	size_t i;
 
 	for (i = 0; i < ANALYSES; i++) {
-		struct trawl_table *table = report->all[i];
-
-		if (table &&
-		    (trawl_table_rows(table) || tw_table_spec(table)->keep_empty || report->only))
-			report->tables[report->table_count++] = table;
+		if (!report->all[i] && asked && report->wanted[i] && make_empty(job, i))
+			return TRAWL_ENOMEM;
+		if (report->all[i] && (trawl_table_rows(report->all[i]) || asked ||
+				       tw_table_spec(report->all[i])->keep_empty))
+			report->tables[report->table_count++] = report->all[i];
 	}
+	return 0;
 }
 
 static void add_quality(struct trawl_report *report, const struct trawl_trace *trace)
@@ -224,15 +248,18 @@ static void add_quality(struct trawl_report *report, const struct trawl_trace *t
 }
 
 /* Numbers of the analyses, those that need no models first. */
-static void order_analyses(size_t *order)
+static void order_analyses(struct job *job)
 {
 	size_t i, n = 0;
 	unsigned models;
 
+	for (i = 0; i < ANALYSES; i++)
+		job->wanted |= job->report->wanted[i] ? tw_analyses[i]->needs : 0;
+
 	for (models = 0; models <= TW_NEEDS_MODELS; models += TW_NEEDS_MODELS)
 		for (i = 0; i < ANALYSES; i++)
 			if ((tw_analyses[i]->needs & TW_NEEDS_MODELS) == models)
-				order[n++] = i;
+				job->order[n++] = i;
 }
 
 static int run_steps(struct job *job)
@@ -255,25 +282,6 @@ static int run_steps(struct job *job)
 	return status;
 }
 
-/* Just the one table that was asked for. */
-static int run_only(struct job *job)
-{
-	size_t i;
-	int status = job->report->grouping ? make_launchers(job) : 0;
-
-	if (status)
-		return status;
-	for (i = 0; i < ANALYSES && tw_analyses[i] != job->report->only; i++)
-		;
-	assert(i < ANALYSES);
-	if (!uses_who(job, tw_analyses[i]))
-		job->report->input.who = NULL;
-	else if (make_who(job))
-		return TRAWL_ENOMEM;
-	make_table(job, i);
-	return job->status[i];
-}
-
 static int run_all(struct trawl_report *report, const struct trawl_trace *trace,
 		   struct trawl_error *err)
 {
@@ -291,9 +299,15 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace,
 	};
 	int status;
 
+	/* What is asked for by name is made of any trace that has something of it. */
+	if (report->options.only)
+		job.has |= TW_NEEDS_EXPORT | TW_NEEDS_ASKING;
 	/* Passes are those of operators too. */
 	if (report->grouping && report->grouping->who)
 		job.has |= TW_NEEDS_WHO;
+	order_analyses(&job);
+	if (!(job.wanted & (TW_NEEDS_WHO | TW_USES_WHO | TW_GROUPS | TW_STACKS)))
+		job.has &= ~(unsigned)TW_NEEDS_WHO;
 	report->input = (struct tw_analysis_input){
 		.trace = trace,
 		.derived = d,
@@ -312,11 +326,8 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace,
 		.allocator = tw_reuse_allocator(report->scratch),
 		.tables = report->allocator,
 	};
-	order_analyses(job.order);
-	status = report->only ? run_only(&job) : run_steps(&job);
-	if (!status)
-		collect_tables(report);
-	return status;
+	status = run_steps(&job);
+	return status ? status : collect_tables(&job);
 }
 
 static int find_platform(struct trawl_report *report, const struct trawl_trace *trace,
@@ -381,17 +392,29 @@ static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err
 	return TRAWL_ENODATA;
 }
 
-/* The one table that is asked for. */
-static int find_only(struct trawl_report *report, struct trawl_error *err)
+/* Which tables are to be made. */
+static int find_wanted(struct trawl_report *report, struct trawl_error *err)
 {
 	const char *name = report->options.only;
-	size_t i;
+	size_t len, i;
 
-	for (i = 0; name && i < ANALYSES; i++)
-		if (!strcmp(tw_analyses[i]->table.name, name))
-			report->only = tw_analyses[i];
-	if (name && !report->only)
-		return trawl_error_set(err, TRAWL_EUSAGE, "no table is called '%.60s'", name);
+	report->plain = name != NULL;
+	for (i = 0; i < ANALYSES && !name; i++)
+		report->wanted[i] = true;
+	for (; name; name = name[len] ? name + len + 1 : NULL) {
+		len = strcspn(name, ",");
+		for (i = 0; i < ANALYSES; i++)
+			if (!strncmp(tw_analyses[i]->table.name, name, len) &&
+			    !tw_analyses[i]->table.name[len])
+				break;
+		if (i == ANALYSES)
+			return trawl_error_set(err, TRAWL_EUSAGE, "no table is called '%.*s'",
+					       len < 60 ? (int)len : 60, name);
+		report->wanted[i] = true;
+		report->plain &= (tw_analyses[i]->needs & TW_PLAIN) != 0;
+		if (tw_analyses[i]->needs & TW_NEEDS_ASKING)
+			report->options.gemm_instances = report->options.kernel_instances = true;
+	}
 	return 0;
 }
 
@@ -419,7 +442,7 @@ static int fill_report(struct trawl_report *report, const struct trawl_trace *tr
 	struct tw_derive_options derive = {
 		.allocator = tw_reuse_allocator(report->scratch),
 		.threads = o->threads,
-		.autograd = !report->only,
+		.autograd = !report->plain,
 		.clip_overruns = o->clip_overruns,
 		.accept_count = o->accept_count,
 		.view = { o->range, o->step_first, o->step_last, o->start_ns, o->end_ns, o->device,
@@ -431,7 +454,7 @@ static int fill_report(struct trawl_report *report, const struct trawl_trace *tr
 		status = tw_derive(&report->derived, trace, &derive, err);
 	if (status)
 		return status;
-	if (!report->only && !tw_has_gpu(report->derived) && !report->derived->host.count &&
+	if (!report->plain && !tw_has_gpu(report->derived) && !report->derived->host.count &&
 	    !has_ranges(trace) && !trace->holds)
 		return nothing_to_report(report->derived, err);
 	add_quality(report, trace);
@@ -463,7 +486,7 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 		tw_scope_begin(&report->modelling, tw_reuse_allocator(report->scratch));
 		tw_scope_begin(&report->asking, tw_reuse_allocator(report->scratch));
 	}
-	status = find_only(report, err);
+	status = find_wanted(report, err);
 	if (!status)
 		status = find_grouping(report, err);
 	if (!status)
@@ -504,6 +527,13 @@ const struct trawl_table *trawl_report_table(const struct trawl_report *report, 
 const char *trawl_report_table_name(size_t index)
 {
 	return index < ANALYSES ? tw_analyses[index]->table.name : NULL;
+}
+
+bool trawl_report_declares(size_t index, struct trawl_table_declaration *out)
+{
+	if (index < ANALYSES)
+		*out = tw_declaration(&tw_analyses[index]->table);
+	return index < ANALYSES;
 }
 
 const struct trawl_table *trawl_report_find(const struct trawl_report *report, const char *name)

@@ -127,21 +127,22 @@ static unsigned bits_of(uint64_t value)
 	return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
 }
 
-/* Sorts words by their bits from `low_bit` on. */
-static void radix_sort(uint64_t *words, uint64_t *scratch, size_t count, unsigned low_bit)
+/* Sorts words by `bits` bits from `low_bit` on, above which there are none. */
+static void radix_sort(uint64_t *words, uint64_t *scratch, size_t count, unsigned low_bit,
+		       unsigned bits)
 {
 	size_t counts[PASSES][DIGITS], i;
 	uint64_t *from = words, *to = scratch;
-	unsigned pass, digit;
+	unsigned passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS, pass, digit;
 
-	memset(counts, 0, sizeof(counts));
+	memset(counts, 0, passes * sizeof(counts[0]));
 	for (i = 0; i < count; i++) {
 		uint64_t key = words[i] >> low_bit;
 
-		for (pass = 0; pass < PASSES; pass++)
+		for (pass = 0; pass < passes; pass++)
 			counts[pass][key >> (pass * DIGIT_BITS) & (DIGITS - 1)]++;
 	}
-	for (pass = 0; pass < PASSES; pass++) {
+	for (pass = 0; pass < passes; pass++) {
 		size_t *at = counts[pass], sum = 0;
 		uint64_t *swap;
 
@@ -168,16 +169,17 @@ static void sort_packed(const struct keys *keys, uint32_t *list, size_t count, u
 			uint64_t *scratch)
 {
 	unsigned number_bits = bits_of(keys->largest), key_bits = bits_of(keys->high - keys->low);
-	unsigned taken;
+	unsigned room = 64 - number_bits, taken;
 	size_t i;
 
-	for (taken = 0; taken < key_bits; taken += 64 - number_bits) {
+	for (taken = 0; taken < key_bits; taken += room) {
 		for (i = 0; i < count; i++) {
 			uint64_t key = keys->of(keys->context, list[i]) - keys->low;
 
 			words[i] = key >> taken << number_bits | list[i];
 		}
-		radix_sort(words, scratch, count, number_bits);
+		radix_sort(words, scratch, count, number_bits,
+			   key_bits - taken < room ? key_bits - taken : room);
 		for (i = 0; i < count; i++)
 			list[i] = (uint32_t)(words[i] & (((uint64_t)1 << number_bits) - 1));
 	}

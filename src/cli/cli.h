@@ -120,10 +120,11 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 void cli_add_defects(const struct trawl_defect *defects, size_t count, struct cli_screen *s);
 /*
  * The first rows of the operations, as a table of its own; of ranges, where those were recorded
- * and no operations.  A note has what is over the roofline, if asked.  NULL when out of memory.
+ * and no operations.  For the screen with a row of what is in none, else with a note on what is over
+ * the roofline.  NULL when out of memory.
  */
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops,
-				       bool over_roofline);
+				       bool screen);
 /* ---- summary_devices.c: the timeline, a row a device; NULL when out of memory */
 struct trawl_table *cli_by_device(const struct trawl_report *report);
 /* ---- summary_steps.c: profiler steps, and steps of inference servers by phase */
@@ -131,7 +132,7 @@ void cli_add_steps(const struct trawl_report *report, struct cli_screen *s);
 /* ---- summary_who.c: classes of modules and call sites with the most GPU time */
 void cli_add_who(const struct trawl_report *report, size_t most, struct cli_screen *s);
 /* ---- top_kernels.c: the kernels with the most time, by name; NULL when out of memory */
-struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t most);
+struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t most, bool shares);
 /* ---- top_ranges.c: those with the most GPU time, by name; NULL when out of memory */
 struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t most);
 /* ---- plots.c */

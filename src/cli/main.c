@@ -4,6 +4,7 @@
 #include "cli/exporting.h"
 #include "cli/processes.h"
 #include "os/inputs.h"
+#include "text/suggestions.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -37,6 +38,17 @@ static const struct cli_command *find_command(const char *name)
 		if (!strcmp(commands[i]->name, name))
 			return commands[i];
 	return NULL;
+}
+
+static const char *unknown_command(const char *name)
+{
+	const char *asked = cli_text("%.60s", name);
+	struct tw_nearest nearest = { 0 };
+	size_t i;
+
+	for (i = 0; i < COMMANDS; i++)
+		tw_nearest_add(&nearest, asked, commands[i]->name);
+	return cli_meant(cli_text("unknown command '%s'", asked), &nearest, asked);
 }
 
 static int list_commands(void)
@@ -93,7 +105,7 @@ static int show_commands(const struct cli_command *self, int argc, char **argv)
 		return command->run(command, 3, stage);
 	}
 	if (!command || argc > 2)
-		return cli_usage_error(self, "unknown command '%.60s'", argv[argc > 2 ? 2 : 1]);
+		return cli_usage_error(self, "%s", unknown_command(argv[argc > 2 ? 2 : 1]));
 	if (command == self)
 		return list_commands();
 	alone[0] = argv[1];
@@ -171,7 +183,7 @@ int main(int argc, char **argv)
 		return close_output(list_commands());
 	command = find_command(argv[1]);
 	if (!command) {
-		cli_message("unknown command '%.60s'; see 'trawl help'", argv[1]);
+		cli_message("%s; see 'trawl help'", unknown_command(argv[1]));
 		return CLI_USAGE;
 	}
 	status = cli_together_begin(command->name);

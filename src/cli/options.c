@@ -2,6 +2,7 @@
 
 #include "cli/cli.h"
 #include "text/scan.h"
+#include "text/suggestions.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +13,18 @@
 #define LATEST_NS (INT64_MAX / 4)
 #define LONGEST_S 1e6	  /* twelve days */
 #define MOST_NUMBERS 4096 /* jobs have thousands of ranks */
+
+const char *cli_meant(const char *message, const struct tw_nearest *nearest, const char *asked)
+{
+	struct tw_str meant;
+	const char *both;
+
+	tw_str_init(&meant, trawl_allocator_default());
+	tw_nearest_describe(nearest, asked, &meant);
+	both = cli_text("%s%s", message, meant.len ? meant.ptr : "");
+	tw_str_release(&meant);
+	return both;
+}
 
 int cli_bad_value(struct trawl_error *err, const struct cli_option *option, const char *value,
 		  const char *wrong)
@@ -176,7 +189,8 @@ int cli_read_word(const struct cli_option *option, const char *text, void *value
 		  struct trawl_error *err)
 {
 	const char *const *word = option->kind->words;
-	char list[128] = "not ";
+	struct tw_nearest nearest = { 0 };
+	char list[256] = "not ";
 	size_t len = strlen(list);
 
 	for (; *word; word++) {
@@ -190,8 +204,9 @@ int cli_read_word(const struct cli_option *option, const char *text, void *value
 					word[1]			    ? ", " :
 								      " or ",
 					*word);
+		tw_nearest_add(&nearest, text, *word);
 	}
-	return cli_bad_value(err, option, text, list);
+	return cli_bad_value(err, option, text, cli_meant(list, &nearest, text));
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -234,7 +249,15 @@ int cli_read_number_list(const struct cli_option *option, const char *text, void
 	return 0;
 }
 
-static const char *const format_words[] = { "table", "csv", "json", "markdown", "schema", NULL };
+static const char *const format_words[] = { "table",  "csv",   "json", "markdown",
+					    "schema", "jsonl", "text", NULL };
+
+/* "text" is another name of tables. */
+static int read_format(const struct cli_option *option, const char *text, void *value,
+		       struct trawl_error *err)
+{
+	return cli_read_word(option, strcmp(text, "text") ? text : "table", value, err);
+}
 
 const struct cli_kind cli_flag = { 0 };
 const struct cli_kind cli_string = { .read = read_string };
@@ -247,7 +270,7 @@ const struct cli_kind cli_time_us = { .read = read_time_us };
 const struct cli_kind cli_time_s = { .read = read_time_s };
 const struct cli_kind cli_steps = { .read = read_steps };
 const struct cli_kind cli_number_list = { .read = cli_read_number_list };
-const struct cli_kind cli_format = { .read = cli_read_word, .words = format_words };
+const struct cli_kind cli_format = { .read = read_format, .words = format_words };
 
 /* By its long name of `len` bytes, or by letter when len is 0; *at is where its value lies. */
 static const struct cli_option *find_option(const struct cli_options *lists, const char *name,
@@ -263,6 +286,21 @@ static const struct cli_option *find_option(const struct cli_options *lists, con
 				return option;
 			}
 	return NULL;
+}
+
+/* Of an option that there is not. */
+static int unknown_option(const struct cli_options *lists, const char *arg, struct trawl_error *err)
+{
+	const char *asked = cli_text("%.*s", (int)strcspn(arg, "="), arg);
+	struct tw_nearest nearest = { 0 };
+	const struct cli_option *option;
+
+	for (; lists->list && arg[1] == '-'; lists++)
+		for (option = lists->list; option->name; option++)
+			tw_nearest_add(&nearest, asked, cli_text("--%s", option->name));
+	return trawl_error_set(err, TRAWL_EUSAGE, "%s",
+			       cli_meant(cli_text("unknown option '%.100s'", arg), &nearest,
+					 asked));
 }
 
 struct given_option {
@@ -283,7 +321,7 @@ static int take_option(const struct cli_options *lists, int argc, char **argv, i
 	if (!is_long || len)
 		given->option = find_option(lists, arg + 1 + is_long, len, &given->at);
 	if (!given->option)
-		return trawl_error_set(err, TRAWL_EUSAGE, "unknown option '%.100s'", arg);
+		return unknown_option(lists, arg, err);
 	if (is_long && arg[2 + len] == '=')
 		given->value = arg + 3 + len;
 	else if (!is_long && arg[2])

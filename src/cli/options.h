@@ -74,6 +74,10 @@ int cli_read_number_list(const struct cli_option *option, const char *text, void
 int cli_bad_value(struct trawl_error *err, const struct cli_option *option, const char *value,
 		  const char *wrong);
 
+/* The message, and behind it what was meant, if anything comes near: tw_nearest_describe(). */
+struct tw_nearest;
+const char *cli_meant(const char *message, const struct tw_nearest *nearest, const char *asked);
+
 void cli_add_text(struct cli_texts *texts, const char *text);
 
 /*

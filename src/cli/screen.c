@@ -1,6 +1,7 @@
 #include "cli/screen.h"
 
 #include "cli/cli.h"
+#include "render/width.h"
 #include "table/table.h"
 
 #include <stdlib.h>
@@ -33,24 +34,7 @@ void cli_add_heading(struct cli_screen *s, const char *text)
 
 void cli_add_wrapped(struct cli_screen *s, const char *text, size_t indent)
 {
-	struct tw_str *out = &s->out;
-	size_t room = s->width > indent + 20 ? s->width - indent : 20, i;
-
-	while (strlen(text) > room) {
-		size_t cut = room;
-
-		while (cut && text[cut] != ' ')
-			cut--;
-		if (!cut)
-			break;
-		tw_str_add(out, text, cut);
-		tw_str_add_char(out, '\n');
-		for (i = 0; i < indent; i++)
-			tw_str_add_char(out, ' ');
-		text += cut + 1;
-	}
-	tw_str_add_cstr(out, text);
-	tw_str_add_char(out, '\n');
+	tw_add_wrapped(&s->out, text, s->width, indent);
 }
 
 void cli_add_line(struct cli_screen *s, struct tw_str *line, size_t indent)

@@ -229,7 +229,8 @@ static int make_windows(struct tw_view *view, const struct trawl_trace *trace,
 			     -1 :
 			     0;
 
-	qsort(times.list.at, times.list.count, sizeof(*times.list.at), by_step);
+	if (times.list.count)
+		qsort(times.list.at, times.list.count, sizeof(*times.list.at), by_step);
 	for (i = 1; i <= times.list.count && !status; i++) {
 		if (i < times.list.count && times.list.at[i].step == times.list.at[first].step)
 			continue;

@@ -96,20 +96,6 @@ static uint64_t list_steps(const struct trawl_trace *trace, struct tw_str *out)
 	return distinct;
 }
 
-/* Names that come near what was asked for: with at most a third of its letters changed. */
-static void add_nearest(struct tw_str *out, const struct tw_nearest *nearest, const char *asked)
-{
-	size_t most = 2 * (strlen(asked) / 3 + 1), i;
-
-	for (i = 0; i < nearest->count && nearest->distance[i] <= most; i++) {
-		tw_str_add_cstr(out, i ? ", '" : "; did you mean '");
-		add_name(out, 0, nearest->name[i], strlen(nearest->name[i]));
-		tw_str_add_char(out, '\'');
-	}
-	if (i)
-		tw_str_add_char(out, '?');
-}
-
 /* Lists the names of annotations in the order of the input; returns their number. */
 static uint64_t list_annotations(const struct trawl_trace *trace, const char *asked,
 				 struct tw_str *out)
@@ -130,7 +116,7 @@ static uint64_t list_annotations(const struct trawl_trace *trace, const char *as
 		add_name(out, count++, text->ptr, text->len);
 	}
 	add_total(out, count);
-	add_nearest(out, &nearest, asked);
+	tw_nearest_describe(&nearest, asked, out);
 	out->failed |= !seen;
 	tw_free(trace->allocator, seen, trace->texts.count);
 	return count;

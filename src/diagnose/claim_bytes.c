@@ -7,10 +7,16 @@
 
 #include <string.h>
 
-#define FORMAT "trawl claims 2"
+#define FORMAT "trawl claims 3"
 
 /* Fewest bytes of a change, a place, a function. */
-enum { CHANGE_BYTES = 7 + 8, SPOT_BYTES = 8, FUNCTION_BYTES = 2 };
+enum {
+	CHANGE_BYTES = 7 + 8,
+	SPOT_BYTES = 9,
+	FUNCTION_BYTES = 2,
+	WHOSE_BYTES = 6,
+	SERVED_BYTES = 3
+};
 
 struct passing {
 	struct tw_wire *wire;
@@ -92,6 +98,7 @@ static void pass_spot(struct passing *p, struct tw_spot *s)
 	s->call = pass_text(p, s->call);
 	s->site = pass_text(p, s->site);
 	s->module = pass_text(p, s->module);
+	s->note = pass_text(p, s->note);
 	s->step = tw_wire_signed(p->wire, s->step);
 	s->count = tw_wire_number(p->wire, s->count, UINT64_MAX);
 	s->ns = tw_wire_signed(p->wire, s->ns);
@@ -127,11 +134,13 @@ static void pass_arrays(struct passing *p)
 	}
 	c->place = make_room(p, c->place, c->gpu_count, sizeof(*c->place));
 	c->pass = make_room(p, c->pass, c->gpu_count, 1);
+	c->whose_of = make_room(p, c->whose_of, c->gpu_count, sizeof(*c->whose_of));
 	c->loads_or_waits = make_room(p, c->loads_or_waits, c->label_count, 1);
 	c->collectives = make_room(p, c->collectives, c->collective_count, sizeof(*c->collectives));
 	for (i = 0; i < c->gpu_count && !p->wire->status; i++) {
 		c->place[i] = tw_wire_fixed(p->wire, c->place[i]);
 		c->pass[i] = (uint8_t)tw_wire_number(p->wire, c->pass[i], UINT8_MAX);
+		c->whose_of[i] = pass_below(p, c->whose_of[i], (uint32_t)c->whose.count);
 	}
 	for (i = 0; i < c->label_count && !p->wire->status; i++)
 		c->loads_or_waits[i] =
@@ -165,6 +174,45 @@ static void pass_functions(struct passing *p)
 	}
 }
 
+static void pass_whose(struct passing *p)
+{
+	struct tw_claims *c = p->claims;
+	size_t i;
+
+	PASS_LIST(p, &c->whose, WHOSE_BYTES);
+	if (!c->whose.count)
+		tw_wire_fail(p->wire, TRAWL_EFORMAT);
+	for (i = 0; i < c->whose.count && !p->wire->status; i++) {
+		struct tw_whose *w = &c->whose.at[i];
+
+		w->module = pass_text(p, w->module);
+		w->modules = pass_text(p, w->modules);
+		w->site = pass_text(p, w->site);
+		w->pass = pass_below(p, w->pass, TW_WHOSE_PASSES);
+		w->phase = pass_below(p, w->phase, TW_PHASES + 1);
+		w->captured = pass_below(p, w->captured, 2);
+	}
+}
+
+static void pass_served(struct passing *p)
+{
+	struct tw_claims *c = p->claims;
+	size_t i;
+
+	for (i = 0; i < TW_PHASES + 1; i++) {
+		c->phase_idle_ns[i][0] = tw_wire_signed(p->wire, c->phase_idle_ns[i][0]);
+		c->phase_idle_ns[i][1] = tw_wire_signed(p->wire, c->phase_idle_ns[i][1]);
+	}
+	PASS_LIST(p, &c->served, SERVED_BYTES);
+	for (i = 0; i < c->served.count && !p->wire->status; i++) {
+		struct tw_served_time *s = &c->served.at[i];
+
+		s->start_ns = tw_wire_signed(p->wire, s->start_ns);
+		s->end_ns = tw_wire_signed(p->wire, s->end_ns);
+		s->phase = pass_below(p, s->phase, TW_PHASES);
+	}
+}
+
 static const struct tw_wire_field fields[] = {
 	TW_WIRE_FIELD(struct tw_claims, warm_ns),      TW_WIRE_FIELD(struct tw_claims, trains),
 	TW_WIRE_FIELD(struct tw_claims, mode_unknown), TW_WIRE_FIELD(struct tw_claims, amd),
@@ -191,6 +239,10 @@ void tw_claims_pass(struct tw_wire *wire, struct tw_claims *claims, const struct
 	claims->stack_events = tw_wire_number(wire, claims->stack_events, UINT64_MAX);
 	for (i = 0; i < TW_FINDING_KINDS && !wire->status; i++)
 		pass_claim(&p, &claims->of[i]);
+	if (!wire->status)
+		pass_whose(&p);
+	if (!wire->status)
+		pass_served(&p);
 	if (!wire->status)
 		pass_arrays(&p);
 	for (i = 0; i < claims->collective_count && !wire->status; i++)

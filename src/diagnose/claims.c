@@ -55,6 +55,13 @@ void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t tra
 							  .ns = keep_ns });
 }
 
+void tw_claim_node(struct tw_look *look, enum tw_finding_kind kind, uint32_t node)
+{
+	if (tw_is_recorded(look, node))
+		tw_claim_host(look, kind, tw_look_track(look, node), tw_look_start(look, node),
+			      tw_look_end(look, node), 0);
+}
+
 /* ---- where: texts of the rank's own */
 
 uint32_t tw_claim_text(struct tw_look *look, const char *text, size_t len)
@@ -126,6 +133,9 @@ static bool is_viewed(const struct tw_look *look, const struct tw_spot *like)
 	int64_t start = e->start_ns[like->event];
 	uint32_t i;
 
+	if (like->event >= e->count)
+		return true;
+
 	for (i = 0; like->step >= 0 && i < r->step_count; i++)
 		if (r->steps[i].number == like->step)
 			return tw_is_viewed(look, r->steps[i].start_ns, r->steps[i].end_ns);
@@ -139,9 +149,9 @@ static void add_spot(struct tw_look *look, enum tw_finding_kind kind, const stru
 {
 	struct tw_claim *claim = &look->claims->of[kind];
 	struct {
-		uint32_t kind, operation, call, site;
+		uint32_t kind, operation, call, site, module;
 		int32_t step;
-	} key = { kind, like->operation, like->call, like->site, (int32_t)like->step };
+	} key = { kind, like->operation, like->call, like->site, like->module, (int32_t)like->step };
 	uint32_t *number;
 	struct tw_spot *spot;
 
@@ -222,6 +232,26 @@ void tw_claim_launch(struct tw_look *look, enum tw_finding_kind kind, uint32_t g
 		add_spot(look, kind, &spot, ns);
 }
 
+void tw_claim_place(struct tw_look *look, enum tw_finding_kind kind, const struct tw_spot *spot,
+		    int64_t ns)
+{
+	add_spot(look, kind, spot, ns);
+}
+
+void tw_claim_module(struct tw_look *look, enum tw_finding_kind kind, uint32_t module,
+		     uint32_t event, const char *note, int64_t ns)
+{
+	struct tw_spot spot = { .operation = operation_text(look, event),
+				.step = -1,
+				.event = event };
+	size_t len;
+	const char *name = tw_module_name(look->who, module, &len);
+
+	spot.module = tw_claim_text(look, name, len);
+	spot.note = tw_claim_text(look, note, strlen(note));
+	add_spot(look, kind, &spot, ns);
+}
+
 void tw_claim_operator(struct tw_look *look, enum tw_finding_kind kind, uint32_t node, int64_t ns)
 {
 	struct tw_spot spot = { .step = -1, .event = look->d->host.event[node], .spread = true };
@@ -272,6 +302,9 @@ void tw_claims_release(struct tw_claims *c)
 		TW_LIST_FREE(&c->of[i].spots, c->allocator);
 	}
 	TW_LIST_FREE(&c->functions, c->allocator);
+	TW_LIST_FREE(&c->whose, c->allocator);
+	TW_LIST_FREE(&c->served, c->allocator);
+	tw_free(c->allocator, c->whose_of, ((size_t)c->gpu_count + 1) * sizeof(*c->whose_of));
 	tw_free(c->allocator, c->place, ((size_t)c->gpu_count + 1) * sizeof(*c->place));
 	tw_free(c->allocator, c->pass, (size_t)c->gpu_count + 1);
 	tw_free(c->allocator, c->loads_or_waits, (size_t)c->label_count + 1);

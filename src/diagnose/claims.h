@@ -5,6 +5,8 @@
 #ifndef TW_DIAGNOSE_CLAIMS_H
 #define TW_DIAGNOSE_CLAIMS_H
 
+#include "analysis/who/attributions.h"
+#include "data/phases.h"
 #include "diagnose/remedy.h"
 #include "store/pool.h"
 
@@ -21,7 +23,8 @@ struct tw_spot {
 	uint32_t call;	    /* of the runtime, or a GPU event's kind */
 	uint32_t site;	    /* file(line): function */
 	uint32_t module;
-	int64_t step; /* its number, of what is in one step only; -1 */
+	uint32_t note; /* evidence in words: the module is the place; 0: how often, and how long */
+	int64_t step;  /* its number, of what is in one step only; -1 */
 	uint64_t count;
 	int64_t ns;	/* of the host, or of the GPU: what decides the order */
 	uint64_t event; /* the first one's number in the trace */
@@ -52,6 +55,20 @@ struct tw_function {
 	int64_t self_ns;
 };
 
+/* What work is part of; texts 0: not known. */
+struct tw_whose {
+	uint32_t module, modules, site; /* `modules`: all of its class, "Block_*" */
+	uint32_t pass;			/* enum tw_pass, TW_WHOSE_* */
+	uint32_t phase;			/* enum tw_phase, TW_PHASES: none */
+	bool captured;			/* in a graph, of a call that is known */
+};
+/* A step of an inference server, on the rank's own clock. */
+struct tw_served_time {
+	int64_t start_ns, end_ns;
+	uint32_t phase;
+};
+enum { TW_WHOSE_OPTIMIZER = TW_PASS_COUNT, TW_WHOSE_NO_PASS, TW_WHOSE_PASSES };
+
 struct tw_claims {
 	const struct trawl_allocator *allocator;
 	struct tw_claim of[TW_FINDING_KINDS];
@@ -59,12 +76,17 @@ struct tw_claims {
 	/* For rules over ranks. */
 	uint64_t *place; /* by GPU event: of computing, what it is (kernel, shapes); 0: other work */
 	uint8_t *pass;	 /* by GPU event: 1: backward */
+	TW_LIST(struct tw_whose) whose; /* the first: nothing is known */
+	uint32_t *whose_of;		/* by GPU event */
 	uint32_t gpu_count;
 	uint8_t *loads_or_waits; /* by label: calls that load code, or that may wait besides their purpose */
 	uint32_t label_count;
 	struct tw_collective_size *collectives; /* in the order of those of the part */
 	uint32_t collective_count;
 	int64_t idle_ns[4]; /* enum tw_idle_cause */
+	/* By phase of the work that ends it: that ends with a launch; all. */
+	int64_t phase_idle_ns[TW_PHASES + 1][2];
+	TW_LIST(struct tw_served_time) served; /* in order of start */
 	/* Of the host: loads, compilation, allocation in the first step alone; without steps first uses. */
 	int64_t warm_ns;
 	TW_LIST(struct tw_function) functions;
@@ -119,6 +141,8 @@ void tw_claim_host(struct tw_look *look, enum tw_finding_kind kind, uint32_t tra
 		   int64_t to_ns, int64_t keep_ns);
 void tw_claim_change(struct tw_look *look, enum tw_finding_kind kind,
 		     const struct tw_remedy_part *change);
+/* The host's time of an operator or call is gone, if it is recorded. */
+void tw_claim_node(struct tw_look *look, enum tw_finding_kind kind, uint32_t node);
 /* A place: an event of the host, with the call that shows it (TW_NONE: none). */
 void tw_claim_spot(struct tw_look *look, enum tw_finding_kind kind, uint32_t event,
 		   uint32_t call_event, int64_t ns);
@@ -137,6 +161,12 @@ void tw_claim_launch(struct tw_look *look, enum tw_finding_kind kind, uint32_t g
 void tw_claim_operator(struct tw_look *look, enum tw_finding_kind kind, uint32_t node, int64_t ns);
 /* A collective, by its name and the call that launched it. */
 void tw_claim_collective(struct tw_look *look, enum tw_finding_kind kind, uint32_t gpu);
+/* A place of which all is known. */
+void tw_claim_place(struct tw_look *look, enum tw_finding_kind kind, const struct tw_spot *spot,
+		    int64_t ns);
+/* A module as a place, with the event in it that takes most of `ns`, and the evidence in words. */
+void tw_claim_module(struct tw_look *look, enum tw_finding_kind kind, uint32_t module,
+		     uint32_t event, const char *note, int64_t ns);
 /* Operators that follow each other, by their names. */
 struct tw_leaf;
 void tw_claim_chain_spot(struct tw_look *look, enum tw_finding_kind kind,

@@ -80,7 +80,7 @@ static void replay_batch(void *context, size_t number)
 
 	for (k = 0; k < count; k++)
 		s[k] = list[k]->scenario;
-	if (!tw_gains_of(w->d, s, count, gains))
+	if (!tw_gains_of(w->d, s, count, gains, list))
 		for (k = 0; k < count; k++) {
 			const struct tw_gain *gain =
 				&gains[k][tw_kind_list[list[k]->kind]->of_window];
@@ -195,7 +195,7 @@ static void add_together(struct tw_diagnosis *d)
 
 		if (i % TW_LANES == 0) {
 			put_together(d, i, count, s);
-			if (tw_gains_of(d, s, count, gains))
+			if (tw_gains_of(d, s, count, gains, NULL))
 				break;
 		}
 		if (tw_kind_list[f->kind]->share)

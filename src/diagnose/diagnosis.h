@@ -21,8 +21,10 @@ struct tw_finding {
 	char ranks[64];			      /* "2", "1, 3"; "": all, or the only one */
 	char where[600];		      /* at most three places */
 	char operation[200], module[120], site[200], stream[40];
+	char passes[80], phases[100]; /* with their shares of the gain, where there are several */
 	char evidence[600];
 	char variant[120]; /* of the remedy: what is assumed */
+	bool in_many; /* modules: that with the most of the gain is named, whatever the place */
 	double inferred_percent;
 	uint64_t changed;
 	struct tw_scenario scenario; /* its change */
@@ -37,6 +39,7 @@ struct tw_diagnosis {
 	double step_ns;			     /* NaN: no two steps */
 	uint32_t steps;			     /* of the recording, 0: not annotated */
 	uint32_t gain_steps;		     /* that are looked at */
+	bool other_phases[TW_PHASES + 1];    /* of inference servers, that are not launch-bound */
 	TW_LIST(struct tw_finding) findings; /* by gain, then observations */
 	_Atomic bool failed;		     /* kinds are looked at by several threads */
 };
@@ -84,14 +87,20 @@ struct tw_gain {
 	double ns, percent;	 /* of a step */
 	double inferred_percent; /* of its window: what inferred causes put on its critical path */
 };
-/* The same of several, TW_LANES at most: of a step, and of the window by step. */
+/*
+ * The same of several, TW_LANES at most: of a step, and of the window by step.  `found` are told whose work
+ * takes less time, NULL: none.
+ */
 int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
-		struct tw_gain (*gains)[2]) TRAWL_MUST_CHECK;
+		struct tw_gain (*gains)[2], struct tw_finding **found) TRAWL_MUST_CHECK;
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window,
 	       struct tw_gain *gain) TRAWL_MUST_CHECK;
 
 /* How long what is looked at takes at these times, -1: out of memory. */
 int64_t tw_measured_ns(const struct tw_diagnosis *d, struct tw_times times);
+
+/* Of a finding with these times: passes and phases that take less time, module and call site if it names none. */
+void tw_find_whose(struct tw_diagnosis *d, struct tw_times times, struct tw_finding *f);
 
 /* The computing time of a rank. */
 int64_t tw_computing_ns(const struct tw_diagnosis *d, uint32_t rank);

@@ -116,7 +116,7 @@ static void copy_text(char *out, size_t size, const struct tw_pool *texts, uint3
 void tw_add_spot(struct tw_finding *f, const struct tw_pool *texts, const struct tw_spot *s,
 		 bool first)
 {
-	const uint32_t place[] = { s->operation, s->call, s->site };
+	const uint32_t place[] = { s->note ? s->module : 0, s->operation, s->call, s->site };
 	size_t i;
 
 	if (s->step >= 0)
@@ -271,6 +271,13 @@ bool tw_apply_claims(struct tw_diagnosis *d, struct tw_finding *f)
 	tw_places_of(f, d, best, f->kind);
 	if (with < d->rank_count && with <= 16)
 		tw_set_ranks(f, d, ranks, with);
+	if (d->claims[best].of[f->kind].spots.count &&
+	    d->claims[best].of[f->kind].spots.at[0].note) {
+		tw_add_evidence(f, "%s",
+				tw_pool_text(&d->claims[best].texts,
+					     d->claims[best].of[f->kind].spots.at[0].note, NULL));
+		return true;
+	}
 	tw_add_evidence(f, "%llu occurrences", (unsigned long long)count);
 	if (d->claims[best].of[f->kind].spots.count) {
 		const struct tw_spot *s = &d->claims[best].of[f->kind].spots.at[0];
@@ -330,7 +337,7 @@ static int measure(const struct tw_diagnosis *d, const struct tw_scenario *s,
 }
 
 int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
-		struct tw_gain (*gains)[2])
+		struct tw_gain (*gains)[2], struct tw_finding **found)
 {
 	struct tw_path_window windows[TW_LANES];
 	struct tw_replay replay;
@@ -341,6 +348,8 @@ int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
 		tw_find_windows(&replay, count, windows);
 	for (k = 0; k < count && !status; k++)
 		status = measure(d, &s[k], &replay, k, &windows[k], gains[k]);
+	for (k = 0; k < count && !status && found; k++)
+		tw_find_whose(d, tw_replayed(&replay, k), found[k]);
 	tw_replay_release(&replay);
 	if (status)
 		d->failed = true;
@@ -350,7 +359,7 @@ int tw_gains_of(struct tw_diagnosis *d, struct tw_scenario *s, unsigned count,
 int tw_gain_of(struct tw_diagnosis *d, struct tw_scenario *s, bool of_window, struct tw_gain *gain)
 {
 	struct tw_gain gains[1][2];
-	int status = tw_gains_of(d, s, 1, gains);
+	int status = tw_gains_of(d, s, 1, gains, NULL);
 
 	if (!status)
 		*gain = gains[0][of_window];

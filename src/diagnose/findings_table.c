@@ -22,6 +22,8 @@ enum {
 	OPERATION,
 	MODULE,
 	SITE,
+	PASS,
+	PHASE,
 	STREAM,
 	EVIDENCE,
 	REMEDY,
@@ -49,6 +51,14 @@ static const struct trawl_column columns[] = {
 	[OPERATION] = TW_TEXT(TW_COL_FINDING_OPERATION, 30, "operator with its shapes, or call"),
 	[MODULE] = TW_TEXT(TW_COL_MODULE, 16, "innermost module"),
 	[SITE] = TW_TEXT(TW_COL_CALL_SITE, 30, "innermost Python function of the program"),
+	[PASS] = TW_TEXT(
+		"pass", 16,
+		"pass whose work takes less time: forward, backward, recompute, optimizer; of "
+		"several with their shares of the gain"),
+	[PHASE] = TW_TEXT(
+		TW_COL_FINDING_PHASE, 24,
+		"the same of phases of inference servers: prefill, decode, mixed, diffusion, "
+		"outside"),
 	[STREAM] = TW_TEXT("stream", 10, "stream of the GPU work"),
 	[EVIDENCE] = TW_TEXT(TW_COL_EVIDENCE, 50, "figures that show it, with numbers of events"),
 	[REMEDY] = TW_TEXT(TW_COL_REMEDY, 50, "what to change, and what the gain assumes"),
@@ -136,6 +146,8 @@ static void add_row(struct trawl_table *table, const struct tw_diagnosis *d, siz
 	set_text(table, row, OPERATION, f->operation);
 	set_text(table, row, MODULE, f->module);
 	set_text(table, row, SITE, f->site);
+	set_text(table, row, PASS, f->passes);
+	set_text(table, row, PHASE, f->phases);
 	set_text(table, row, STREAM, f->stream);
 	set_text(table, row, EVIDENCE, f->evidence);
 	set_remedy(table, row, d, f);

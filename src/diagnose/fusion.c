@@ -27,6 +27,8 @@ void tw_claim_fusion(struct tw_look *look, enum tw_finding_kind kind, struct tw_
 		int64_t before = tw_look_end(look, first[i - 1].node);
 		int64_t start = tw_look_start(look, first[i].node);
 
+		if (!tw_is_recorded(look, first[i].node))
+			continue;
 		tw_claim_host(look, kind, tw_look_track(look, first[i].node),
 			      start - before < TW_LIMIT_FUSED_TOGETHER_US * 1000 ? before : start,
 			      tw_look_end(look, first[i].node), 0);
@@ -89,8 +91,7 @@ static void fuse_backward(struct tw_look *look, enum tw_finding_kind kind, struc
 				tw_claim_duration(look, kind, gpu[k], ns);
 		}
 		if (!first)
-			tw_claim_host(look, kind, tw_look_track(look, node),
-				      tw_look_start(look, node), tw_look_end(look, node), 0);
+			tw_claim_node(look, kind, node);
 		first = false;
 	}
 }

@@ -24,6 +24,7 @@ struct marks {
 	int64_t *latest_ns;	    /* by mark: the latest end so far */
 	struct tw_ranges explained; /* ranges that have findings of their own */
 	struct tw_intervals gaps;   /* that end with a launch made in them */
+	struct tw_launch_gaps launch_gaps;
 };
 
 /* As many marks of a gap are looked at. */
@@ -130,14 +131,24 @@ static bool is_stalled(struct marks *m, int64_t from_ns, uint32_t gpu)
 static void add_gap(struct marks *m, int64_t from_ns, int64_t to_ns, uint32_t gpu)
 {
 	enum tw_idle_cause cause = cause_of(m, from_ns, to_ns);
+	int64_t *of_phase;
 
 	if (cause == TW_IDLE_LAUNCH && is_stalled(m, from_ns, gpu))
 		cause = TW_IDLE_OTHER;
 	m->look->claims->idle_ns[cause] += to_ns - from_ns;
+	of_phase = m->look->claims->phase_idle_ns[tw_when_phase(m->look->when, gpu)];
+	of_phase[0] += cause == TW_IDLE_LAUNCH ? to_ns - from_ns : 0;
+	of_phase[1] += to_ns - from_ns;
 	if (cause != TW_IDLE_LAUNCH)
 		return;
 	tw_claim_launch(m->look, TW_KIND_launch_bound, gpu, to_ns - from_ns);
 	tw_intervals_add(&m->gaps, from_ns, to_ns);
+	m->look->failed |= !TW_LIST_ADD(
+		&m->launch_gaps.list,
+		&((struct tw_launch_gap){ from_ns, to_ns, gpu,
+					  tw_attribution_of_gpu(m->look->who, gpu)->path,
+					  m->look->part->rank.step[gpu] }),
+		m->look->scratch);
 }
 
 /* Outermost operators of threads that launch, by their time in gaps. */
@@ -188,4 +199,5 @@ void tw_idle_by_cause(struct tw_look *look)
 			end_ns = points[2 * g + 1].time_ns;
 	}
 	claim_operators(&m);
+	tw_claim_launch_place(look, &m.launch_gaps);
 }

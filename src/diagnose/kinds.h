@@ -31,6 +31,18 @@ void tw_look_prepare(struct tw_look *look);
 void tw_find_callers(struct tw_look *look);
 void tw_collective_sizes(struct tw_look *look);
 void tw_idle_by_cause(struct tw_look *look);
+void tw_list_whose(struct tw_look *look);
+
+/* Idle time of the GPU that a launch ends, made meanwhile: the GPU event, its module and step. */
+struct tw_launch_gap {
+	int64_t from_ns, to_ns;
+	uint32_t gpu, module;
+	int64_t step;
+};
+struct tw_launch_gaps {
+	TW_LIST(struct tw_launch_gap) list; /* in order of time */
+};
+void tw_claim_launch_place(struct tw_look *look, const struct tw_launch_gaps *gaps);
 
 /* Whether a copy to the host is pageable_copy's, and no wait of the host's own. */
 bool tw_is_slow_copy_back(struct tw_look *look, uint32_t gpu);

@@ -91,10 +91,10 @@ uint32_t *tw_outermost_of(struct tw_look *look, const char *const *names)
 			ids[count++] = text;
 	if (!count)
 		return NULL;
-	found = tw_alloc_array(look->scratch, (size_t)host->count + 1, sizeof(*found));
+	found = tw_alloc_array(look->scratch, (size_t)host->all + 1, sizeof(*found));
 	look->failed |= !found;
 	/* Parents come before what is below them. */
-	for (i = 0; found && i < host->count; i++) {
+	for (i = 0; found && i < host->all; i++) {
 		uint32_t parent = host->parent[i];
 		uint32_t above = parent == TW_NONE ? TW_NONE : found[parent];
 
@@ -151,14 +151,15 @@ static bool may_be_range(enum trawl_class class)
 	       class == TRAWL_CLASS_CPU_OP;
 }
 
-static void find_range_kinds(struct tw_look *look)
+static void find_ranges(struct tw_look *look)
 {
 	const struct tw_events *e = &look->trace->events;
-	uint64_t n;
+	uint32_t n;
 
 	for (n = 0; n < e->count; n++)
-		if (e->phase[n] == 'X' && may_be_range(tw_class(look->trace, n)))
-			look->range_kinds |= tw_look_kinds(look, e->name[n]);
+		if (e->phase[n] == 'X' && may_be_range(tw_class(look->trace, n)) &&
+		    tw_look_kinds(look, e->name[n]))
+			look->failed |= !TW_LIST_ADD(&look->ranges, &n, look->scratch);
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -182,19 +183,15 @@ void tw_ranges_of_kind(struct tw_look *look, unsigned kinds, struct tw_ranges *o
 {
 	const struct tw_events *e = &look->trace->events;
 	size_t i, kept = 0;
-	uint64_t n;
 
 	out->list.count = 0;
-	if (!(look->range_kinds & kinds))
-		return;
-	for (n = 0; n < e->count && !look->failed; n++) {
-		struct tw_range range;
+	for (i = 0; i < look->ranges.count; i++) {
+		uint32_t n = look->ranges.at[i];
+		struct tw_range range = { e->start_ns[n], e->start_ns[n] + e->dur_ns[n], n,
+					  e->track[n], TW_NONE };
 
-		if (e->phase[n] != 'X' || !may_be_range(tw_class(look->trace, n)) ||
-		    !(tw_look_kinds(look, e->name[n]) & kinds))
+		if (!(tw_look_kinds(look, e->name[n]) & kinds))
 			continue;
-		range = (struct tw_range){ e->start_ns[n], e->start_ns[n] + e->dur_ns[n],
-					   (uint32_t)n, e->track[n], TW_NONE };
 		look->failed |= !TW_LIST_ADD(&out->list, &range, look->scratch);
 	}
 	if (out->list.count)
@@ -486,7 +483,7 @@ static uint32_t number_leaves(struct tw_look *look, struct numbering *n)
 
 	for (i = 0; i < r->launched_count; i++) {
 		uint32_t g = r->launched[i];
-		uint32_t node = leaf_node(look, n->nearest, look->d->gpu.launch[g]);
+		uint32_t node = leaf_node(look, n->nearest, tw_gpu_origins(look->d)[g]);
 
 		if (!n->of_node[node]) {
 			n->of_node[node] = ++count;
@@ -497,6 +494,22 @@ static uint32_t number_leaves(struct tw_look *look, struct numbering *n)
 		look->leaves[look->leaf_of[g]].gpu_ns += tw_gpu_ns(look, g);
 	}
 	return count;
+}
+
+static bool is_pointwise(const char *op)
+{
+	static const char *const ops[] = {
+		"mul",	"add",	  "sub",   "div",	"tanh",	       "neg",  "exp",
+		"log",	"sqrt",	  "rsqrt", "pow",	"sigmoid",     "gelu", "relu",
+		"silu", "abs",	  "where", "clamp",	"masked_fill", "erf",  "sin",
+		"cos",	"square", "rsub",  "reciprocal"
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (!strcmp(op, ops[i]))
+			return true;
+	return false;
 }
 
 static void fill_leaves(struct tw_look *look, struct numbering *n)
@@ -510,6 +523,7 @@ static void fill_leaves(struct tw_look *look, struct numbering *n)
 		leaf->first = n->next[i] = sum;
 		sum += leaf->count;
 		leaf->op = short_name(look, leaf->node);
+		leaf->pointwise = is_pointwise(leaf->op);
 		leaf->shape = tw_node_class(look->d, leaf->node) == TRAWL_CLASS_CPU_OP ?
 				      tw_shape_of(look, leaf->node) :
 				      NULL;
@@ -573,8 +587,8 @@ static void *array(struct tw_look *look, size_t count, size_t size)
 static void find_leaves(struct tw_look *look)
 {
 	const struct tw_path_rank *r = &look->part->rank;
-	struct numbering n = { .of_node = array(look, look->d->host.count, sizeof(*n.of_node)),
-			       .nearest = array(look, look->d->host.count, sizeof(*n.nearest)) };
+	struct numbering n = { .of_node = array(look, look->d->host.all, sizeof(*n.of_node)),
+			       .nearest = array(look, look->d->host.all, sizeof(*n.nearest)) };
 	uint32_t i;
 
 	look->leaves = array(look, r->launched_count, sizeof(*look->leaves));
@@ -599,8 +613,8 @@ static void mark_backward(struct tw_look *look)
 	const struct tw_host *host = &look->d->host;
 	uint32_t i;
 
-	look->backward = array(look, host->count, 1);
-	for (i = 0; i < host->count && !look->failed; i++) {
+	look->backward = array(look, host->all, 1);
+	for (i = 0; i < host->all && !look->failed; i++) {
 		uint32_t parent = host->parent[i];
 
 		look->backward[i] = (parent != TW_NONE && look->backward[parent]) ||
@@ -659,6 +673,16 @@ static void index_nodes(struct tw_look *look)
 		look->first_node[t + 1] += look->first_node[t];
 }
 
+static void index_borrowed(struct tw_look *look)
+{
+	const struct tw_host *host = &look->d->host;
+	uint64_t own = look->trace->events.count, i;
+
+	look->node_of = array(look, look->trace->events.borrowed, sizeof(*look->node_of));
+	for (i = host->all; i-- > host->count && !look->failed;)
+		look->node_of[host->event[i] - own] = (uint32_t)i;
+}
+
 void tw_look_prepare(struct tw_look *look)
 {
 	look->kinds = array(look, look->trace->texts.count, sizeof(*look->kinds));
@@ -671,12 +695,14 @@ void tw_look_prepare(struct tw_look *look)
 	if (!look->failed)
 		index_nodes(look);
 	if (!look->failed)
+		index_borrowed(look);
+	if (!look->failed)
 		tw_find_callers(look);
 	if (!look->failed)
 		look->layout_op = tw_outermost_of(
 			look, (const char *const[]){ "aten::contiguous", "aten::clone", NULL });
 	if (!look->failed)
-		find_range_kinds(look);
+		find_ranges(look);
 	if (!look->failed)
 		tw_ranges_of_kind(look, TW_HOST_OPTIMIZER_STEP, &look->optimizer);
 	if (!look->failed)

@@ -9,6 +9,8 @@
 #include "analysis/groups.h"
 #include "base/arena.h"
 #include "diagnose/claims.h"
+#include "derive/graphs/graphs.h"
+#include "derive/when.h"
 #include "diagnose/edges.h"
 
 #define TW_MOST_TENSORS 8
@@ -26,13 +28,14 @@ struct tw_shape {
 
 /* An operation with recorded shapes, or a call, and the GPU work that it launched itself. */
 struct tw_leaf {
-	uint32_t node;		      /* host node */
+	uint32_t node;		      /* host node, of a node of a graph that of its capture */
 	uint32_t first, count;	      /* in look->leaf_gpu */
 	int64_t gpu_ns;		      /* sum of durations */
 	const struct tw_shape *shape; /* NULL: not recorded */
 	const char *op; /* "mul": without "aten::" and a final "_"; "": of another kind */
 	const struct tw_op_work *work; /* NULL: no model */
 	uint32_t work_node;	       /* the operation that has it: the leaf's, or one around it */
+	bool pointwise;
 	bool taken; /* belongs to a finding: slow kernels of it are no other one */
 };
 
@@ -72,7 +75,8 @@ struct tw_look {
 	const struct trawl_trace *trace;
 	const struct tw_derived *d;
 	const struct tw_modelled *modelled;
-	const struct tw_attributions *who;  /* NULL: no frames are recorded */
+	const struct tw_attributions *who;
+	const struct tw_when *when;
 	const struct tw_platform *platform; /* NULL: not known */
 	const struct tw_path_part *part;
 	const struct tw_view *view; /* of the host, what is looked at; NULL: all */
@@ -85,7 +89,7 @@ struct tw_look {
 	struct tw_call *call;	   /* scratch of reading them */
 	struct tw_groups spots;	   /* of all claims: numbers of their places */
 	unsigned *kinds;	   /* by text id: enum tw_host_kind, bit 31: asked */
-	unsigned range_kinds;	   /* of all python functions, annotations and operations */
+	TW_LIST(uint32_t) ranges;  /* events: python functions, annotations, operations of a kind */
 	struct tw_leaves *threads; /* by number of thread of the part */
 	uint32_t *leaf_gpu;
 	uint32_t *leaf_of;	/* by GPU event: leaf number, over all threads; TW_NONE: none */
@@ -94,6 +98,7 @@ struct tw_look {
 	uint8_t *backward;   /* by host node: in the backward pass */
 	uint32_t *last_copy; /* by host node of a call: the last copy that it launched, + 1 */
 	uint32_t *layout_op; /* by host node: the outermost aten::contiguous or clone; NULL: none */
+	uint32_t *node_of;   /* by borrowed event: the first node of a replay that has it */
 	uint32_t *first_node; /* by track: its first host node; one more than there are tracks */
 	uint32_t *caller;     /* by leaf: event of the innermost python function, TW_NONE */
 	uint32_t *site;	      /* the same of the program: no file of the framework */
@@ -110,22 +115,28 @@ static inline unsigned tw_look_node_kinds(struct tw_look *look, uint32_t node)
 	return tw_look_kinds(look, look->trace->events.name[look->d->host.event[node]]);
 }
 
+/* Whether a node is recorded: those of replays of graphs are not, and have the times of their launch. */
+static inline bool tw_is_recorded(const struct tw_look *look, uint32_t node)
+{
+	return node < look->d->host.count;
+}
+
 static inline int64_t tw_look_start(const struct tw_look *look, uint32_t node)
 {
-	return look->trace->events.start_ns[look->d->host.event[node]];
+	return look->trace->events.start_ns[look->d->host.event[tw_graph_call(look->d, node)]];
 }
 
 static inline int64_t tw_look_end(const struct tw_look *look, uint32_t node)
 {
 	const struct tw_events *e = &look->trace->events;
-	uint32_t event = look->d->host.event[node];
+	uint32_t event = look->d->host.event[tw_graph_call(look->d, node)];
 
 	return e->start_ns[event] + (e->phase[event] == 'X' ? e->dur_ns[event] : 0);
 }
 
 static inline uint32_t tw_look_track(const struct tw_look *look, uint32_t node)
 {
-	return look->trace->events.track[look->d->host.event[node]];
+	return look->trace->events.track[look->d->host.event[tw_graph_call(look->d, node)]];
 }
 
 static inline const char *tw_look_name(const struct tw_look *look, uint32_t node)
@@ -206,9 +217,14 @@ double tw_node_link(const struct tw_look *look);
 
 /* The event of the innermost operation around a call, else of the call. */
 uint32_t tw_look_op_event(const struct tw_look *look, uint32_t call);
-/* The event of the innermost python function around a leaf, TW_NONE: none is recorded. */
+/*
+ * The event of the innermost python function around a leaf, TW_NONE: none is recorded; in a graph another
+ * number for each module and call site.
+ */
 static inline uint32_t tw_caller_of(const struct tw_look *look, const struct tw_leaf *leaf)
 {
+	if (!tw_is_recorded(look, leaf->node))
+		return ~look->who->of_node[leaf->node];
 	return look->caller ? look->caller[leaf - look->leaves] : TW_NONE;
 }
 /* Whether a text is a python function of the program. */
@@ -217,7 +233,6 @@ bool tw_is_program(struct tw_look *look, uint32_t text);
 const struct tw_frame *tw_function_in(const struct tw_look *look, uint32_t track, int64_t from_ns,
 				      int64_t to_ns);
 bool tw_in_optimizer(const struct tw_look *look, uint32_t node);
-bool tw_is_pointwise(const char *op);
 
 /* Dimensions of a matrix product. */
 struct tw_gemm {

@@ -1,7 +1,6 @@
 /* Looking at one rank: all rules, and what rules over ranks will ask. */
 #include "diagnose/kinds.h"
 
-#include "analysis/who/sweep.h"
 #include "data/limits.h"
 
 #include "base/alloc.h"
@@ -41,10 +40,14 @@ static uint32_t node_of(const struct tw_look *look, uint32_t event)
 {
 	const struct tw_events *e = &look->trace->events;
 	const struct tw_host *host = &look->d->host;
-	size_t node = TW_LOWER_BOUND(at, 0, host->count,
-				     e->track[host->event[at]] < e->track[event] ||
-					     (e->track[host->event[at]] == e->track[event] &&
-					      e->start_ns[host->event[at]] < e->start_ns[event]));
+	size_t node;
+
+	if (event >= e->count)
+		return look->node_of[event - e->count];
+	node = TW_LOWER_BOUND(at, 0, host->count,
+			      e->track[host->event[at]] < e->track[event] ||
+				      (e->track[host->event[at]] == e->track[event] &&
+				       e->start_ns[host->event[at]] < e->start_ns[event]));
 
 	for (; node < host->count && e->track[host->event[node]] == e->track[event] &&
 	       e->start_ns[host->event[node]] == e->start_ns[event];
@@ -57,7 +60,7 @@ static uint32_t node_of(const struct tw_look *look, uint32_t event)
 /* Operations and calls have the module and call site of their GPU work; of backward ones the forward's. */
 static bool attribute(struct tw_look *look, struct tw_spot *spot)
 {
-	uint32_t node = look->who ? node_of(look, (uint32_t)spot->event) : TW_NONE;
+	uint32_t node = node_of(look, (uint32_t)spot->event);
 	const struct tw_attribution *a;
 	const char *text;
 	size_t len;
@@ -65,10 +68,11 @@ static bool attribute(struct tw_look *look, struct tw_spot *spot)
 	if (node == TW_NONE)
 		return false;
 	a = tw_attribution_of_node(look->who, node);
-	if (a->path) {
+	if (a->path && !spot->module) {
 		text = tw_module_name(look->who, a->path, &len);
 		spot->module = tw_claim_text(look, text, len);
 	}
+	spot->event = look->d->host.event[tw_graph_call(look->d, node)];
 	if (a->site && !spot->site) { /* a rule may have named it */
 		text = tw_pool_text(&look->trace->texts, a->site, &len);
 		spot->site = tw_claim_text(look, text, len);
@@ -201,9 +205,10 @@ static int allocate(struct tw_claims *c, const struct tw_path_part *part)
 	c->collective_count = part->rank.collective_count;
 	c->place = tw_alloc_array(c->allocator, (size_t)c->gpu_count + 1, sizeof(*c->place));
 	c->pass = tw_alloc_array(c->allocator, (size_t)c->gpu_count + 1, 1);
+	c->whose_of = tw_alloc_array(c->allocator, (size_t)c->gpu_count + 1, sizeof(*c->whose_of));
 	c->collectives = tw_alloc_array(c->allocator, (size_t)c->collective_count + 1,
 					sizeof(*c->collectives));
-	return c->place && c->pass && c->collectives ? 0 : -1;
+	return c->place && c->pass && c->whose_of && c->collectives ? 0 : -1;
 }
 
 /* ---- functions of the program by their own time */
@@ -353,7 +358,7 @@ static void find_coverage(struct tw_look *look)
 
 		if (leaf->work && look->platform)
 			known = TW_COMPUTING_KNOWN;
-		else if (tw_launching_op(look->d, look->d->gpu.launch[g], false) == TW_NONE)
+		else if (tw_launching_op(look->d, tw_gpu_origins(look->d)[g], false) == TW_NONE)
 			known = TW_COMPUTING_NO_OPERATOR;
 		else if (!leaf->shape)
 			known = TW_COMPUTING_NO_SHAPES;
@@ -372,6 +377,7 @@ static void run_rules(struct tw_look *look)
 	if (look->failed)
 		return;
 	list_places(look);
+	tw_list_whose(look);
 	tw_collective_sizes(look);
 	find_warmup(look);
 	if (look->part->rank.step_count < STEPS_TO_COMPARE)
@@ -395,11 +401,13 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 {
 	struct tw_scope scope;
 	struct tw_attributions who;
+	struct tw_when when;
 	struct tw_look look = { .trace = in->trace,
 				.d = in->derived,
 				.view = view ? tw_host_view(view) : NULL,
 				.modelled = in->modelled,
 				.who = in->who,
+				.when = in->when && in->when->trace ? in->when : NULL,
 				.platform = in->platform,
 				.part = part,
 				.delays = &tw_delays[part->rank.vendor],
@@ -413,13 +421,17 @@ int tw_claims_make(struct tw_claims *claims, const struct tw_analysis_input *in,
 		return TRAWL_ENOMEM;
 	tw_scope_begin(&scope, allocator);
 	tw_arena_init(&look.arena, &scope.allocator);
-	tw_groups_init_values(&look.spots, 5 * sizeof(uint32_t), sizeof(uint32_t),
+	tw_groups_init_values(&look.spots, 6 * sizeof(uint32_t), sizeof(uint32_t),
 			      &scope.allocator);
 	tw_groups_init_values(&look.shapes, 2 * sizeof(uint32_t), sizeof(struct tw_shape *),
 			      &scope.allocator);
-	if (!look.who && tw_has_frames(look.trace)) {
+	if (!look.who) {
 		look.who = &who;
 		look.failed = tw_attributions_build(&who, look.d, &scope.allocator);
+	}
+	if (!look.when && !look.failed) {
+		look.when = &when;
+		look.failed = tw_when_build(&when, look.d, &scope.allocator);
 	}
 	if (!look.failed)
 		run_rules(&look);

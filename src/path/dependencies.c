@@ -87,34 +87,6 @@ static int choose_window(struct making *m)
 
 /* ---- operators */
 
-static uint64_t op_key(const void *of_point, uint32_t point)
-{
-	return ((const uint32_t *)of_point)[point];
-}
-
-/* Ends of the window's GPU work, by operator. */
-static int list_ends(struct making *m, uint32_t **ends, uint32_t **op_of, uint32_t *count)
-{
-	const struct tw_path *path = m->path;
-	uint32_t i, g, n = 0;
-
-	*op_of = tw_alloc_array(m->scratch, (size_t)path->point_count + 1, sizeof(**op_of));
-	*ends = tw_alloc_array(m->scratch, (size_t)path->point_count + 1, sizeof(**ends));
-	if (!*op_of || !*ends)
-		return -1;
-	for (i = 0; i < path->rank_count; i++)
-		for (g = 0; g < path->ranks[i].gpu_count; g++) {
-			uint32_t end = tw_gpu_end(&path->ranks[i], g);
-
-			if (!tw_in_window(path, &path->ranks[i], g))
-				continue;
-			(*op_of)[end] = tw_path_op_of(&m->result.ops, end);
-			(*ends)[n++] = end;
-		}
-	*count = n;
-	return tw_sort(*ends, n, op_key, *op_of, m->scratch);
-}
-
 static void add_event(const struct tw_path *path, uint32_t end, struct tw_path_op_sums *sum)
 {
 	const struct tw_path_rank *r = &path->ranks[path->points[end].rank];
@@ -125,42 +97,46 @@ static void add_event(const struct tw_path *path, uint32_t end, struct tw_path_o
 	sum->headroom_ns = tw_ns_sum(sum->headroom_ns, target && target < ns ? ns - target : 0);
 }
 
-static int64_t median_slack(const struct making *m, const uint32_t *ends, uint32_t count,
-			    int64_t *values)
+static int64_t sum_operator(struct making *m, struct tw_path_op_sums *sum, int64_t *values)
 {
-	uint32_t i;
+	const struct tw_members *ends = &m->result.ops.ends;
+	const struct tw_path *path = m->path;
+	uint32_t i, n = 0;
 
-	for (i = 0; i < count; i++)
-		values[i] = m->result.slack[ends[i]];
-	return tw_middle_of(values, count).lower;
+	for (i = ends->first[sum->op]; i < ends->first[sum->op + 1]; i++) {
+		uint32_t end = ends->list[i];
+		const struct tw_path_rank *r = &path->ranks[path->points[end].rank];
+
+		if (!tw_in_window(path, r, (end - r->first) / 2))
+			continue;
+		add_event(path, end, sum);
+		values[n++] = m->result.slack[end];
+	}
+	return n ? tw_middle_of(values, n).lower : TW_NO_SLACK;
 }
 
 static int sum_operators(struct making *m)
 {
 	const struct tw_path_point *points = m->path->points;
-	uint32_t *ends, *op_of, count, i, last;
-	int64_t *values;
+	const struct tw_path_ops *ops = &m->result.ops;
+	size_t ends = ops->ends.first[ops->groups.count];
+	int64_t *values = tw_alloc(m->scratch, (ends + 1) * sizeof(*values));
+	uint32_t i;
 	size_t k;
 
-	m->result.sums = tw_alloc_array(m->scratch, (size_t)m->result.ops.groups.count + 1,
-					sizeof(*m->result.sums));
-	if (!m->result.sums || list_ends(m, &ends, &op_of, &count))
+	m->result.sums =
+		tw_alloc_array(m->scratch, (size_t)ops->groups.count + 1, sizeof(*m->result.sums));
+	if (!m->result.sums || !values)
 		return -1;
-	values = tw_alloc_array(m->scratch, (size_t)count + 1, sizeof(*values));
-	if (!values)
-		return -1;
-	for (i = 0; i < m->result.ops.groups.count; i++)
-		m->result.sums[i] = (struct tw_path_op_sums){ i, 0, 0, 0, TW_NO_SLACK, INT64_MIN };
-	for (i = 0; i < count; i = last) {
-		struct tw_path_op_sums *sum = &m->result.sums[op_of[ends[i]]];
+	for (i = 0; i < ops->groups.count; i++) {
+		struct tw_path_op_sums *sum = &m->result.sums[i];
 
-		for (last = i; last < count && op_of[ends[last]] == op_of[ends[i]]; last++)
-			add_event(m->path, ends[last], sum);
-		sum->slack_ns = median_slack(m, ends + i, last - i, values);
+		*sum = (struct tw_path_op_sums){ i, 0, 0, 0, 0, INT64_MIN };
+		sum->slack_ns = sum_operator(m, sum, values);
 	}
 	for (k = 0; k < m->result.critical.segments.count; k++) {
 		const struct tw_segment *s = &m->result.critical.segments.at[k];
-		uint32_t op = tw_path_op_of(&m->result.ops, s->point);
+		uint32_t op = tw_path_op_of(ops, s->point);
 
 		if (op != TW_NO_GROUP && tw_is_end(&points[s->point]))
 			m->result.sums[op].path_ns += s->duration_ns;

@@ -21,6 +21,22 @@ static uint32_t op_of(struct tw_path_ops *ops, const struct tw_path_rank *r,
 	return tw_groups_add(&ops->groups, &op);
 }
 
+static int list_ends(struct tw_path_ops *ops)
+{
+	const struct tw_path *path = ops->path;
+	uint32_t *of = tw_alloc(ops->allocator, ((size_t)path->point_count + 1) * sizeof(*of)), p;
+	int status;
+
+	if (!of)
+		return TRAWL_ENOMEM;
+	for (p = 0; p < path->point_count; p++)
+		of[p] = tw_is_end(&path->points[p]) ? tw_path_op_of(ops, p) : TW_NO_GROUP;
+	status = tw_members_build(&ops->ends, of, path->point_count, ops->groups.count,
+				  ops->allocator);
+	tw_free(ops->allocator, of, ((size_t)path->point_count + 1) * sizeof(*of));
+	return status;
+}
+
 int tw_path_ops_init(struct tw_path_ops *ops, const struct tw_path *path,
 		     const struct trawl_allocator *allocator)
 {
@@ -43,5 +59,5 @@ int tw_path_ops_init(struct tw_path_ops *ops, const struct tw_path *path,
 			ops->of_label[i][k] = r->labels[k].category ? op_of(ops, r, &r->labels[k]) :
 								      TW_NO_GROUP;
 	}
-	return ops->texts.failed || ops->groups.failed ? TRAWL_ENOMEM : 0;
+	return ops->texts.failed || ops->groups.failed ? TRAWL_ENOMEM : list_ends(ops);
 }

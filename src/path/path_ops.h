@@ -12,6 +12,7 @@ struct tw_path_ops {
 	struct tw_pool texts;
 	struct tw_groups groups; /* struct tw_path_op */
 	uint32_t **of_label;	 /* by rank and label: TW_NO_GROUP: not of GPU work */
+	struct tw_members ends;	 /* of GPU work, by operator: points */
 };
 
 struct tw_path_op {

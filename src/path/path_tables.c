@@ -7,6 +7,7 @@
 #include "base/scope.h"
 
 #include <math.h>
+#include <string.h>
 
 #define CLASS_VALUES                                                                      \
 	"!compute|transfer|waiting for a rank|copy|launch latency|stream gap|host in an " \
@@ -331,6 +332,11 @@ static void set_text(struct trawl_table *t, size_t row, size_t column, const str
 		tw_table_set_text_borrowed(t, row, column, ptr, len);
 }
 
+static void set_literal(struct trawl_table *t, size_t row, size_t column, const char *text)
+{
+	tw_table_set_text_borrowed(t, row, column, text, strlen(text));
+}
+
 static int fill_path(const struct tw_path_result *r, struct trawl_table *t)
 {
 	size_t i;
@@ -348,13 +354,13 @@ static int fill_path(const struct tw_path_result *r, struct trawl_table *t)
 		set_text(t, row, PATH_TRACK, rank, label->track);
 		tw_table_set_integer(t, row, PATH_START, s->start_ns - r->critical.window.start_ns);
 		tw_table_set_integer(t, row, PATH_DURATION, s->duration_ns);
-		tw_table_set_str(t, row, PATH_CLASS, tw_path_class_name(s->class));
+		set_literal(t, row, PATH_CLASS, tw_path_class_name(s->class));
 		set_text(t, row, PATH_NAME, rank, label->name);
 		set_text(t, row, PATH_OPERATOR, rank, label->operation);
 		set_text(t, row, PATH_MODULE, rank, label->module);
 		if (s->code != TW_CAUSES)
-			tw_table_set_str(t, row, PATH_CAUSE, cause_names[s->code]);
-		tw_table_set_str(t, row, PATH_INFERRED, s->inferred ? "True" : "False");
+			set_literal(t, row, PATH_CAUSE, cause_names[s->code]);
+		set_literal(t, row, PATH_INFERRED, s->inferred ? "True" : "False");
 	}
 	return 0;
 }

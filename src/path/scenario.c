@@ -312,13 +312,14 @@ static bool is_touched(const struct tw_scenario *s, uint32_t point)
 	return s;
 }
 
-/* The edit of a cause that makes it shortest. */
-static const struct tw_scenario_edit *shortest_edit(const struct tw_scenario *s, uint32_t point,
+/* The edit of a cause that makes it shortest, of scenarios up to `end`. */
+static const struct tw_scenario_edit *shortest_edit(const struct tw_scenario *s,
+						    const struct tw_scenario *end, uint32_t point,
 						    uint32_t cause)
 {
 	const struct tw_scenario_edit *best = NULL;
 
-	for (; s; s = s->under) {
+	for (; s != end; s = s->under) {
 		const struct tw_scenario_edit *edit = touches(s, point) ? edit_of(s, cause) : NULL;
 
 		if (edit && (!best || edit->delay_ns < best->delay_ns))
@@ -381,10 +382,16 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 	uint32_t cause, end = path->points[point + 1].causes;
 	enum tw_point_class class = class_of(&path->points[point]);
 	struct tw_bound bound = { TW_NO_POINT, TW_CAUSES, INT64_MIN };
+	const struct tw_scenario *first = NULL, *after = NULL, *of; /* those that touch it */
 	size_t i;
 
+	for (of = s; of; of = of->under)
+		if (touches(of, point)) {
+			first = first ? first : of;
+			after = of->under;
+		}
 	for (cause = path->points[point].causes; cause < end; cause++) {
-		const struct tw_scenario_edit *edit = shortest_edit(s, point, cause);
+		const struct tw_scenario_edit *edit = shortest_edit(first, after, point, cause);
 		uint32_t from = path->from[cause];
 		int64_t time;
 
@@ -397,12 +404,12 @@ static struct tw_bound changed_bound(const struct tw_scenario *s, uint32_t point
 		if (time > bound.time_ns)
 			bound = (struct tw_bound){ from, tw_path_code(path, cause), time };
 	}
-	for (; s; s = s->under) {
-		if (!s->added.count || !touches(s, point))
+	for (of = first; of != after; of = of->under) {
+		if (!of->added.count || !touches(of, point))
 			continue;
-		i = TW_LOWER_BOUND(at, 0, s->added.count, s->added.at[at].point < point);
-		for (; i < s->added.count && s->added.at[i].point == point; i++) {
-			const struct tw_scenario_cause *added = &s->added.at[i];
+		i = TW_LOWER_BOUND(at, 0, of->added.count, of->added.at[at].point < point);
+		for (; i < of->added.count && of->added.at[i].point == point; i++) {
+			const struct tw_scenario_cause *added = &of->added.at[i];
 			int64_t time = tw_ns_sum(tw_time(times, added->from), added->delay_ns);
 
 			if (time > bound.time_ns)
@@ -436,8 +443,31 @@ struct run {
 	const struct tw_scenario *s;
 	unsigned count;
 	uint64_t *touched; /* by any of them */
-	bool ruled;	   /* one of them has a rule */
+	bool ruled;	   /* one of them has a rule, or causes without delay */
+	bool called;	   /* one has a rule */
+	/* By class of a point and code of a cause, of each: 0: such a cause has no delay, else all bits. */
+	int64_t kept[TW_POINT_CLASSES][TW_CAUSES][TW_LANES];
+	uint16_t free[TW_POINT_CLASSES]; /* causes without delay in one of them, bits */
 };
+
+static void find_rules(struct run *run)
+{
+	unsigned class, code, k;
+
+	memset(run->kept, 0xff, sizeof(run->kept));
+	for (k = 0; k < run->count; k++) {
+		const struct tw_scenario *s = &run->s[k];
+
+		run->called |= s->rule != NULL;
+		run->ruled |= s->rule || s->free;
+		for (class = 0; s->free && class < TW_POINT_CLASSES; class ++) {
+			run->free[class] |= s->free[class];
+			for (code = 0; code < TW_CAUSES; code++)
+				if (s->free[class] >> code & 1)
+					run->kept[class][code][k] = 0;
+		}
+	}
+}
 
 static bool is_changed(const struct run *run, uint32_t point)
 {
@@ -449,7 +479,9 @@ static bool changes_delay(const struct run *run, uint32_t point, uint32_t cause,
 	enum tw_point_class class = class_of(&run->out->path->points[point]);
 	unsigned k;
 
-	for (k = 0; k < run->count; k++)
+	if (run->free[class] >> tw_path_code(run->out->path, cause) & 1 && delay > 0)
+		return true;
+	for (k = 0; run->called && k < run->count; k++)
 		if (ruled_delay(&run->s[k], class, point, cause, delay) != delay)
 			return true;
 	return false;
@@ -482,41 +514,64 @@ static inline __attribute__((always_inline)) bool follows_one(const struct run *
 	return true;
 }
 
-/* The latest of the causes by rules alone, in all scenarios, and which that is, TW_NO_POINT: none. */
+/* By rules alone. */
+static void ruled_delays(const struct run *run, uint32_t point, uint32_t cause, int64_t delay,
+			 int64_t *delays)
+{
+	const struct tw_path *path = run->out->path;
+	enum tw_point_class class = class_of(&path->points[point]);
+	const int64_t *kept = run->kept[class][tw_path_code(path, cause)];
+	unsigned k;
+
+	for (k = 0; k < TW_LANES; k++)
+		delays[k] = delay > 0 ? delay & kept[k] : delay;
+	for (k = 0; run->called && k < run->count; k++)
+		delays[k] = ruled_delay(&run->s[k], class, point, cause, delay);
+}
+
+/*
+ * The latest of the causes by rules alone, in all scenarios, and the last point before whose inferred
+ * cause binds.
+ */
 static inline __attribute__((always_inline)) void find_latest(const struct run *run, uint32_t point,
 							      unsigned width, bool ruled,
-							      int64_t *latest, uint32_t *best)
+							      int64_t *latest, uint32_t *inferred)
 {
 	const struct tw_replay *out = run->out;
 	const struct tw_path *path = out->path;
 	const struct tw_path_point *p = &path->points[point];
-	enum tw_point_class class = class_of(p);
+	int64_t delays[TW_LANES], before;
 	uint32_t cause;
 	unsigned k;
 
 	for (k = 0; k < width; k++) {
 		latest[k] = INT64_MIN;
-		best[k] = TW_NO_POINT;
+		inferred[k] = TW_NO_POINT;
 	}
 	for (cause = p->causes; cause < p[1].causes; cause++) {
-		uint32_t from = path->from[cause];
+		uint32_t from = path->from[cause], own[TW_LANES];
+		const uint32_t *last = own;
 		const int64_t *in;
 		int64_t delay, after;
 
 		if (from == TW_NO_POINT)
 			continue;
 		in = out->slots + (size_t)out->slot[from] * width;
+		if (out->inferred && !tw_is_inferred(tw_path_code(path, cause)))
+			last = out->inferred + (size_t)out->slot[from] * width;
+		else
+			for (k = 0; k < width; k++)
+				own[k] = point;
 		delay = tw_path_delay(path, point, cause);
-		after = tw_ns_sum(out->after[from], delay);
+		if (ruled)
+			ruled_delays(run, point, cause, delay, delays);
+		before = out->after[from];
+		after = tw_ns_sum(before, delay);
 		for (k = 0; k < width; k++) {
-			int64_t time;
+			int64_t time =
+				tw_ns_sum(in[k], ruled ? tw_ns_sum(before, delays[k]) : after);
 
-			if (ruled && k < run->count)
-				after = tw_ns_sum(out->after[from],
-						  ruled_delay(&run->s[k], class, point, cause,
-							      delay));
-			time = tw_ns_sum(in[k], after);
-			best[k] = time > latest[k] ? cause : best[k];
+			inferred[k] = time > latest[k] ? last[k] : inferred[k];
 			latest[k] = time > latest[k] ? time : latest[k];
 		}
 	}
@@ -554,14 +609,9 @@ static inline __attribute__((always_inline)) void replay_all(struct run *run, un
 			continue;
 		times += width;
 		find_latest(run, p, width, ruled, times, found);
-		if (found[0] == TW_NO_POINT)
+		if (times[0] == INT64_MIN)
 			for (k = 0; k < width; k++)
 				times[k] = path->points[p].time_ns;
-		else
-			for (k = 0; inferred && k < width; k++)
-				found[k] = tw_is_inferred(tw_path_code(path, found[k])) ?
-						   p :
-						   tw_last_inferred(out, k, path->from[found[k]]);
 		for (k = 0; is_changed(run, p) && k < run->count; k++)
 			if (is_touched(&run->s[k], p))
 				change(run, p, k, &times[k], &found[k]);
@@ -598,11 +648,11 @@ static int make_room(struct run *run)
 	size_t words = touched_bytes(path) / sizeof(*run->touched), i, most = 1 + path->joins;
 	unsigned k;
 
+	find_rules(run);
 	run->touched = tw_alloc_array(out->allocator, words, sizeof(*run->touched));
 	for (k = 0; run->touched && k < run->count; k++) {
 		const struct tw_scenario *s = &run->s[k];
 
-		run->ruled |= s->rule || s->free;
 		for (; s; s = s->under)
 			for (i = 0; s->touched && i < words; i++)
 				run->touched[i] |= s->touched[i];
@@ -685,12 +735,11 @@ bool tw_in_window(const struct tw_path *path, const struct tw_path_rank *rank, u
 }
 
 static void widen(struct tw_path_window *w, const struct tw_path *path, uint32_t rank, uint32_t gpu,
-		  struct tw_times times)
+		  int64_t start, int64_t end)
 {
 	const struct tw_path_rank *r = &path->ranks[rank];
-	int64_t end = tw_time(times, tw_gpu_end(r, gpu));
 
-	w->start_ns = min64(w->start_ns, tw_time(times, tw_gpu_start(r, gpu)));
+	w->start_ns = min64(w->start_ns, start);
 	if (w->last == TW_NO_POINT || end > w->end_ns ||
 	    (end == w->end_ns && path->points[w->last].rank == rank &&
 	     r->queue[gpu] < r->queue[(w->last - r->first) / 2]))
@@ -698,7 +747,8 @@ static void widen(struct tw_path_window *w, const struct tw_path *path, uint32_t
 	w->end_ns = max64(w->end_ns, end);
 }
 
-static void find_windows(const struct tw_path *path, const struct tw_times *times, unsigned count,
+/* `times`: of the first of some scenarios that are beside each other. */
+static void find_windows(const struct tw_path *path, struct tw_times times, unsigned count,
 			 struct tw_path_window *windows)
 {
 	uint32_t i, g;
@@ -707,28 +757,31 @@ static void find_windows(const struct tw_path *path, const struct tw_times *time
 	for (k = 0; k < count; k++)
 		windows[k] = (struct tw_path_window){ INT64_MAX, INT64_MIN, TW_NO_POINT };
 	for (i = 0; i < path->rank_count; i++)
-		for (g = 0; g < path->ranks[i].gpu_count; g++)
+		for (g = 0; g < path->ranks[i].gpu_count; g++) {
+			uint32_t p = tw_gpu_start(&path->ranks[i], g);
+			const int64_t *start = tw_times_of(times, p),
+				      *end = tw_times_of(times, p + 1);
+			int64_t after = times.slot ? times.after[p] : 0;
+			int64_t end_after = times.slot ? times.after[p + 1] : 0;
+
 			if (tw_in_window(path, &path->ranks[i], g))
 				for (k = 0; k < count; k++)
-					widen(&windows[k], path, i, g, times[k]);
+					widen(&windows[k], path, i, g, tw_ns_sum(start[k], after),
+					      tw_ns_sum(end[k], end_after));
+		}
 }
 
 struct tw_path_window tw_window_of(const struct tw_path *path, struct tw_times times)
 {
 	struct tw_path_window window;
 
-	find_windows(path, &times, 1, &window);
+	find_windows(path, times, 1, &window);
 	return window;
 }
 
 void tw_find_windows(const struct tw_replay *replay, unsigned count, struct tw_path_window *windows)
 {
-	struct tw_times times[TW_LANES];
-	unsigned k;
-
-	for (k = 0; k < count; k++)
-		times[k] = tw_replayed(replay, k);
-	find_windows(replay->path, times, count, windows);
+	find_windows(replay->path, tw_replayed(replay, 0), count, windows);
 }
 
 double tw_step_ns(const struct tw_path *path, struct tw_times times)

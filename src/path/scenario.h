@@ -122,11 +122,15 @@ static inline struct tw_times tw_replayed(const struct tw_replay *r, unsigned la
 	return (struct tw_times){ r->slots + lane, r->width, r->slot, r->after };
 }
 
+/* What `after` is to be added to, of a replay beside those of the scenarios that follow. */
+static inline const int64_t *tw_times_of(struct tw_times times, uint32_t point)
+{
+	return &times.at[(times.slot ? times.slot[point] : point) * times.stride];
+}
+
 static inline int64_t tw_time(struct tw_times times, uint32_t point)
 {
-	return times.slot ?
-		       tw_ns_sum(times.at[times.slot[point] * times.stride], times.after[point]) :
-		       times.at[point * times.stride];
+	return tw_ns_sum(*tw_times_of(times, point), times.slot ? times.after[point] : 0);
 }
 
 /* The last point that a point waited for, or it, whose inferred cause binds; TW_NO_POINT: none. */

@@ -102,43 +102,41 @@ static int add_stragglers(struct tw_scenarios *s)
 
 /* ---- operators */
 
-static bool is_of(const struct tw_what_if *w, uint32_t op)
+static void set_fast_op(struct tw_scenario *s, const struct tw_path_ops *ops, uint32_t op)
 {
-	const struct tw_scenarios *s = w->context;
-	size_t i;
+	uint32_t i;
 
-	for (i = 0; w->number == TW_NO_GROUP && i < s->fastest.count; i++)
-		if (s->fastest.at[i] == op)
-			return true;
-	return w->number == op && op != TW_NO_GROUP;
+	for (i = ops->ends.first[op]; i < ops->ends.first[op + 1]; i++) {
+		uint32_t end = ops->ends.list[i];
+		const struct tw_path_rank *r = &s->path->ranks[s->path->points[end].rank];
+		uint32_t g = (end - r->first) / 2;
+
+		if (r->target_ns[g])
+			tw_scenario_duration(s, r, g, r->target_ns[g]);
+	}
 }
 
 /* Number TW_NO_GROUP: all of those with the most headroom. */
 static void set_fast(struct tw_scenario *s, const struct tw_what_if *w)
 {
 	const struct tw_scenarios *of = w->context;
-	uint32_t i, g;
+	size_t i;
 
-	for (i = 0; i < s->path->rank_count; i++) {
-		const struct tw_path_rank *r = &s->path->ranks[i];
-
-		for (g = 0; g < r->gpu_count; g++)
-			if (r->target_ns[g] && is_of(w, tw_path_op_of(of->ops, tw_gpu_end(r, g))))
-				tw_scenario_duration(s, r, g, r->target_ns[g]);
-	}
+	if (w->number != TW_NO_GROUP)
+		set_fast_op(s, of->ops, w->number);
+	for (i = 0; w->number == TW_NO_GROUP && i < of->fastest.count; i++)
+		set_fast_op(s, of->ops, of->fastest.at[i]);
 }
 
 static void set_faster(struct tw_scenario *s, const struct tw_what_if *w)
 {
-	const struct tw_scenarios *of = w->context;
-	uint32_t i, g;
+	const struct tw_members *ends = &((const struct tw_scenarios *)w->context)->ops->ends;
+	uint32_t i;
 
-	for (i = 0; i < s->path->rank_count; i++) {
-		const struct tw_path_rank *r = &s->path->ranks[i];
+	for (i = ends->first[w->number]; i < ends->first[w->number + 1]; i++) {
+		const struct tw_path_rank *r = &s->path->ranks[s->path->points[ends->list[i]].rank];
 
-		for (g = 0; g < r->gpu_count; g++)
-			if (is_of(w, tw_path_op_of(of->ops, tw_gpu_end(r, g))))
-				tw_scenario_scale(s, r, g, 0.9);
+		tw_scenario_scale(s, r, (ends->list[i] - r->first) / 2, 0.9);
 	}
 }
 

@@ -15,6 +15,36 @@
 /* How text is written: tw_escape_csv(), tw_escape_csv_exact(). */
 typedef void escape_fn(struct tw_str *out, const char *text, size_t len);
 
+/* Names stand in many cells: what some of them are as CSV. */
+struct memo {
+	escape_fn *escape;
+	struct tw_str escaped;
+	struct {
+		const char *text;
+		size_t len, at, bytes; /* at: in escaped */
+	} slots[256];
+};
+
+static void add_text(struct tw_str *out, struct memo *m, const char *text, size_t len)
+{
+	size_t place = ((uintptr_t)text * 0x9E3779B97F4A7C15u) >> 56;
+
+	if (m->slots[place].text != text || m->slots[place].len != len) {
+		if (m->escaped.len > FLUSH_BYTES) {
+			memset(m->slots, 0, sizeof(m->slots));
+			tw_str_clear(&m->escaped);
+		}
+		m->slots[place].text = text;
+		m->slots[place].len = len;
+		m->slots[place].at = m->escaped.len;
+		m->escape(&m->escaped, text, len);
+		m->slots[place].bytes = m->escaped.len - m->slots[place].at;
+	}
+	out->failed |= m->escaped.failed;
+	if (m->slots[place].bytes)
+		tw_str_add(out, m->escaped.ptr + m->slots[place].at, m->slots[place].bytes);
+}
+
 static void end_row(const struct trawl_table *table, struct tw_str *out, size_t begin)
 {
 	/* A single empty cell would be an empty line, which readers skip. */
@@ -37,7 +67,7 @@ static void add_header(const struct trawl_table *table, escape_fn *escape, struc
 	end_row(table, out, begin);
 }
 
-static void add_row(const struct trawl_table *table, size_t row, escape_fn *escape,
+static void add_row(const struct trawl_table *table, size_t row, struct memo *memo,
 		    struct tw_str *out)
 {
 	size_t columns = trawl_table_columns(table), begin = out->len, i;
@@ -53,7 +83,7 @@ static void add_row(const struct trawl_table *table, size_t row, escape_fn *esca
 		if (tw_column_is_number(column))
 			tw_number_exact(out, column, &cell);
 		else
-			escape(out, cell.text, cell.text_len);
+			add_text(out, memo, cell.text, cell.text_len);
 	}
 	end_row(table, out, begin);
 }
@@ -61,12 +91,14 @@ static void add_row(const struct trawl_table *table, size_t row, escape_fn *esca
 static void render(const struct trawl_table *table, size_t first, escape_fn *escape,
 		   struct tw_str *out)
 {
+	struct memo memo = { .escape = escape, .escaped.allocator = out->allocator };
 	size_t rows = trawl_table_rows(table), i;
 
 	if (!first)
 		add_header(table, escape, out);
 	for (i = 0; i < rows && !out->failed; i++)
-		add_row(table, i, escape, out);
+		add_row(table, i, &memo, out);
+	tw_str_release(&memo.escaped);
 }
 
 void tw_render_csv(const struct trawl_table *table, struct tw_str *out)
@@ -101,6 +133,7 @@ int tw_write_csv_exact(const struct trawl_table *table, const char *path,
 static int write_csv(const struct trawl_table *table, struct tw_sink *sink, const char *path,
 		     const struct trawl_allocator *allocator, struct trawl_error *err)
 {
+	struct memo memo = { .escape = tw_escape_csv, .escaped.allocator = allocator };
 	size_t rows = trawl_table_rows(table), i;
 	struct tw_str out;
 	int status = 0;
@@ -108,7 +141,7 @@ static int write_csv(const struct trawl_table *table, struct tw_sink *sink, cons
 	tw_str_init(&out, allocator);
 	add_header(table, tw_escape_csv, &out);
 	for (i = 0; i < rows && !out.failed; i++) {
-		add_row(table, i, tw_escape_csv, &out);
+		add_row(table, i, &memo, &out);
 		if (out.len < FLUSH_BYTES)
 			continue;
 		tw_sink_write(sink, out.ptr, out.len);
@@ -120,6 +153,7 @@ static int write_csv(const struct trawl_table *table, struct tw_sink *sink, cons
 	else
 		tw_sink_write(sink, out.ptr, out.len);
 	tw_str_release(&out);
+	tw_str_release(&memo.escaped);
 	return status ? status : tw_sink_finish(sink, err);
 }
 

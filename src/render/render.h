@@ -15,6 +15,7 @@ enum tw_format {
 	TW_FORMAT_JSON,
 	TW_FORMAT_MARKDOWN,
 	TW_FORMAT_SCHEMA,
+	TW_FORMAT_JSONL,
 };
 
 /* One table into `out`, whose sticky flag is the failure. */
@@ -25,14 +26,27 @@ void tw_render_markdown(const struct trawl_table *table, struct tw_str *out);
 /* Aligned columns cut to `width` terminal cells (0: no limit); `max_rows` 0: all. */
 void tw_render_text(const struct trawl_table *table, struct tw_str *out, unsigned width,
 		    size_t max_rows);
+/* The same below its name and meaning. */
+void tw_render_table(const struct trawl_table *table, struct tw_str *out, unsigned width,
+		     size_t max_rows);
 /* Fixed widths, everything to the left, no notes: for readers by program (fixed.c). */
 void tw_render_fixed(const struct trawl_table *table, struct tw_str *out);
 /* {"schema":"trawl.<schema>/1","tables":[...]} over several tables. */
 void tw_render_json(const struct trawl_table *const *tables, size_t count, const char *schema,
 		    struct tw_str *out);
-/* The JSON Schema of that. */
+/*
+ * JSON Lines: a row a line, an object keyed by the ids of columns; of several tables with the name of
+ * the table first.  All numbers of a column are texts where one is more than a double holds exactly.
+ */
+void tw_render_jsonl(const struct trawl_table *const *tables, size_t count, struct tw_str *out);
+/* As tw_render_json(), rows being such objects. */
+void tw_render_json_objects(const struct trawl_table *const *tables, size_t count,
+			    const char *schema, struct tw_str *out);
+/* The JSON Schemas of tw_render_json() and tw_render_json_objects(). */
 void tw_render_schema(const struct trawl_table *const *tables, size_t count, const char *schema,
 		      struct tw_str *out);
+void tw_render_schema_objects(const struct trawl_table *const *tables, size_t count,
+			      const char *schema, struct tw_str *out);
 /*
  * Any of them.  TABLE and MARKDOWN put name and meaning above each table, CSV a line "# NAME" when
  * there are several; a blank line is between tables.  `width` is for TABLE, `schema` for JSON.

@@ -91,7 +91,9 @@ static void add_choice(struct tw_json *json, const char *values, bool may_be_mis
 	tw_json_end(json);
 }
 
-static void add_type(struct tw_json *json, enum trawl_column_type type, bool may_be_missing)
+/* In objects numbers beyond doubles are text. */
+static void add_type(struct tw_json *json, enum trawl_column_type type, bool may_be_missing,
+		     bool objects)
 {
 	static const char *const types[] = {
 		[TRAWL_COLUMN_TEXT] = "string",	   [TRAWL_COLUMN_INTEGER] = "integer",
@@ -102,7 +104,8 @@ static void add_type(struct tw_json *json, enum trawl_column_type type, bool may
 	tw_json_key(json, "type");
 	tw_json_array(json, TW_JSON_INLINE);
 	tw_json_cstr(json, types[type]);
-	if (type == TRAWL_COLUMN_ID)
+	if (type == TRAWL_COLUMN_ID ||
+	    (objects && (type == TRAWL_COLUMN_INTEGER || type == TRAWL_COLUMN_DECIMAL)))
 		tw_json_cstr(json, "string");
 	if (may_be_missing)
 		tw_json_cstr(json, "null");
@@ -115,7 +118,7 @@ static void add_limit(struct tw_json *json, const char *key, const char *number)
 	tw_json_number_as_written(json, number, strspn(number, "-0123456789"));
 }
 
-static void add_cell(struct tw_json *json, const struct trawl_column *column)
+static void add_cell(struct tw_json *json, const struct trawl_column *column, bool objects)
 {
 	const char *values = column->values ? column->values : "", *to;
 	bool may_be_missing = *values != '!';
@@ -124,7 +127,7 @@ static void add_cell(struct tw_json *json, const struct trawl_column *column)
 	tw_json_object(json, TW_JSON_INLINE);
 	to = strstr(values, "..");
 	if (*values == '~' || *values == '>' || to || !*values) {
-		add_type(json, column->type, may_be_missing);
+		add_type(json, column->type, may_be_missing, objects);
 		if (*values == '~')
 			add_pair(json, "pattern", values + 1);
 		else if (!strncmp(values, ">=", 2))
@@ -177,12 +180,36 @@ static void add_rows(struct tw_json *json, const struct trawl_table *table)
 	tw_json_key(json, "items");
 	begin_list(json);
 	for (i = 0; i < columns; i++)
-		add_cell(json, trawl_table_column(table, i));
+		add_cell(json, trawl_table_column(table, i), false);
 	end_list(json, columns);
 	tw_json_end(json);
 }
 
-static void add_table(struct tw_json *json, const struct trawl_table *table)
+static void add_objects(struct tw_json *json, const struct trawl_table *table,
+			const struct tw_column_ids *ids)
+{
+	const char **members = tw_alloc(json->out->allocator, (ids->count + 1) * sizeof(*members));
+	size_t i;
+
+	tw_json_key(json, "rows");
+	tw_json_object(json, TW_JSON_LINES);
+	add_pair(json, "type", "array");
+	tw_json_key(json, "items");
+	for (i = 0; members && i < ids->count; i++)
+		members[i] = ids->text.ptr + ids->begin[i];
+	begin_object(json, TW_JSON_LINES, members, members ? ids->count : 0);
+	for (i = 0; members && i < ids->count; i++) {
+		tw_json_key(json, members[i]);
+		add_cell(json, trawl_table_column(table, i), true);
+	}
+	tw_json_end(json);
+	tw_json_end(json);
+	tw_json_end(json);
+	json->out->failed |= !members;
+	tw_free(json->out->allocator, members, (ids->count + 1) * sizeof(*members));
+}
+
+static void add_table(struct tw_json *json, const struct trawl_table *table, bool objects)
 {
 	static const char *const members[] = { "name", "meaning", "columns", "rows", "notes" };
 	struct tw_column_ids ids;
@@ -194,8 +221,11 @@ static void add_table(struct tw_json *json, const struct trawl_table *table)
 		add_columns(json, table, &ids);
 	else
 		json->out->failed = true;
+	if (objects && !json->out->failed)
+		add_objects(json, table, &ids);
+	else
+		add_rows(json, table);
 	tw_column_ids_release(&ids, json->out->allocator);
-	add_rows(json, table);
 	tw_json_key(json, "notes");
 	tw_json_object(json, TW_JSON_INLINE);
 	add_pair(json, "type", "array");
@@ -222,8 +252,8 @@ static void add_column(struct tw_json *json)
 	tw_json_end(json);
 }
 
-void tw_render_schema(const struct trawl_table *const *tables, size_t count, const char *schema,
-		      struct tw_str *out)
+static void add_document(const struct trawl_table *const *tables, size_t count, const char *schema,
+			 bool objects, struct tw_str *out)
 {
 	static const char *const members[] = { "schema", "tables" };
 	struct tw_json json;
@@ -238,7 +268,7 @@ void tw_render_schema(const struct trawl_table *const *tables, size_t count, con
 	tw_json_key(&json, "tables");
 	begin_list(&json);
 	for (i = 0; i < count && !out->failed; i++)
-		add_table(&json, tables[i]);
+		add_table(&json, tables[i], objects);
 	end_list(&json, count);
 	tw_json_end(&json);
 	add_column(&json);
@@ -246,4 +276,16 @@ void tw_render_schema(const struct trawl_table *const *tables, size_t count, con
 	tw_json_finish(&json);
 	out->failed = out->failed || name.failed;
 	tw_str_release(&name);
+}
+
+void tw_render_schema(const struct trawl_table *const *tables, size_t count, const char *schema,
+		      struct tw_str *out)
+{
+	add_document(tables, count, schema, false, out);
+}
+
+void tw_render_schema_objects(const struct trawl_table *const *tables, size_t count,
+			      const char *schema, struct tw_str *out)
+{
+	add_document(tables, count, schema, true, out);
 }

@@ -323,9 +323,10 @@ static void add_rest(struct sheet *sheet)
 	for (i = 0; i < notes; i++) {
 		const char *note = trawl_table_note(sheet->table, i);
 
+		tw_str_clear(&sheet->cell);
+		tw_escape_terminal(&sheet->cell, note, strlen(note));
 		tw_str_add_cstr(sheet->out, "note: ");
-		tw_escape_terminal(sheet->out, note, strlen(note));
-		tw_str_add_char(sheet->out, '\n');
+		tw_add_wrapped(sheet->out, sheet->cell.len ? sheet->cell.ptr : "", sheet->width, 6);
 	}
 }
 

@@ -146,3 +146,24 @@ void tw_shown_text(struct tw_str *out, const char *text, size_t width)
 	out->failed = out->failed || safe.failed;
 	tw_str_release(&safe);
 }
+
+void tw_add_wrapped(struct tw_str *out, const char *text, size_t width, size_t indent)
+{
+	size_t room = width > indent + 20 ? width - indent : 20, i;
+
+	while (width && strlen(text) > room) {
+		size_t cut = room;
+
+		while (cut && text[cut] != ' ')
+			cut--;
+		if (!cut)
+			break;
+		tw_str_add(out, text, cut);
+		tw_str_add_char(out, '\n');
+		for (i = 0; i < indent; i++)
+			tw_str_add_char(out, ' ');
+		text += cut + 1;
+	}
+	tw_str_add_cstr(out, text);
+	tw_str_add_char(out, '\n');
+}

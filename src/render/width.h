@@ -11,5 +11,10 @@ size_t tw_text_width(const char *text, size_t len);
 void tw_shorten_middle(struct tw_str *out, const char *text, size_t len, size_t width);
 /* Any text made safe as for a terminal and shortened so (0: whole). */
 void tw_shown_text(struct tw_str *out, const char *text, size_t width);
+/*
+ * Text in lines of `width` (0: one line) and a line feed, broken at blanks, those after the first
+ * indented; before the first, `indent` cells are taken.
+ */
+void tw_add_wrapped(struct tw_str *out, const char *text, size_t width, size_t indent);
 
 #endif

@@ -2,7 +2,7 @@
  * What other traces say of the graphs that a trace launches: captures, and eager runs of the same
  * model.  Their operators and calls are borrowed: events behind those of the trace, at numbers
  * from events.count on, which nothing that goes through the events of the trace meets.  They have
- * names and arguments, no time and no correlation.  src/derive/graphs.h says what becomes of them.
+ * names and arguments, no time and no correlation.  derive/graphs/graphs.h says what becomes of them.
  */
 #ifndef TW_STORE_CAPTURES_H
 #define TW_STORE_CAPTURES_H

@@ -60,6 +60,12 @@ struct tw_table_spec {
 	const char *verdict, *folded;
 };
 
+static inline struct trawl_table_declaration tw_declaration(const struct tw_table_spec *spec)
+{
+	return (struct trawl_table_declaration){ spec->name, spec->meaning, spec->columns,
+						 spec->column_count };
+}
+
 /* Of an array of columns; what else there is, by name: .keep_empty = true. */
 #define TW_SPEC(of_name, of_meaning, of_columns, ...)                                     \
 	{                                                                                 \
@@ -101,6 +107,21 @@ void tw_table_name_column(struct trawl_table *table, size_t column, const char *
  */
 struct trawl_table *tw_table_narrow(const struct trawl_table *from, const char *const *headers,
 				    size_t count, const struct trawl_allocator *allocator);
+
+/*
+ * Columns and rows of `from` by their numbers, in that order (`rows` NULL: the first ones), and its
+ * notes; it borrows the strings of `from`'s columns and its name.  NULL when out of memory.
+ */
+struct trawl_table *tw_table_pick(const struct trawl_table *from, const size_t *columns,
+				  size_t column_count, const size_t *rows, size_t row_count,
+				  const struct trawl_allocator *allocator);
+/*
+ * Puts numbers of rows in the order of a column: missing cells last, ids that are numbers by number,
+ * equal ones as they were.  -1: out of memory.
+ */
+int tw_table_sort_rows(const struct trawl_table *table, size_t column, bool descending,
+		       size_t *rows, size_t count,
+		       const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* Makes room for as many rows in all, and not for more. */
 void tw_table_reserve(struct trawl_table *table, size_t rows);

@@ -74,7 +74,10 @@ void tw_str_add_cstr(struct tw_str *str, const char *text)
 
 void tw_str_add_char(struct tw_str *str, char c)
 {
-	tw_str_add(str, &c, 1);
+	if (!tw_str_reserve(str, 1))
+		return;
+	str->ptr[str->len++] = c;
+	str->ptr[str->len] = '\0';
 }
 
 void tw_str_addv(struct tw_str *str, const char *format, va_list args)

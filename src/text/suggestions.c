@@ -1,9 +1,12 @@
 #include "text/suggestions.h"
 
+#include "text/utf8.h"
+
 #include <stdint.h>
 #include <string.h>
 
 #define LONGEST_NAME 128
+#define LONGEST_SHOWN 64
 
 static char lower(char c)
 {
@@ -57,4 +60,17 @@ void tw_nearest_add(struct tw_nearest *nearest, const char *asked, const char *k
 	}
 	nearest->distance[k] = distance_to;
 	nearest->name[k] = known;
+}
+
+void tw_nearest_describe(const struct tw_nearest *nearest, const char *asked, struct tw_str *out)
+{
+	size_t most = 2 * (strlen(asked) / 3 + 1), i;
+	char shown[LONGEST_SHOWN];
+
+	for (i = 0; i < nearest->count && nearest->distance[i] <= most; i++) {
+		tw_cut_into(shown, sizeof(shown), nearest->name[i], strlen(nearest->name[i]));
+		tw_str_addf(out, "%s'%s'", i ? ", " : "; did you mean ", shown);
+	}
+	if (i)
+		tw_str_add_char(out, '?');
 }

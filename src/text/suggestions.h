@@ -2,7 +2,7 @@
 #ifndef TW_TEXT_SUGGESTIONS_H
 #define TW_TEXT_SUGGESTIONS_H
 
-#include <stddef.h>
+#include "text/str.h"
 
 #define TW_NEAREST 3
 
@@ -18,5 +18,11 @@ struct tw_nearest {
  * forgotten or wrong, and counts little.  `known` is kept, not copied.
  */
 void tw_nearest_add(struct tw_nearest *nearest, const char *asked, const char *known);
+
+/*
+ * "; did you mean 'NAME', 'NAME'?" of those that come near: with at most a third of the letters of
+ * `asked` changed.  Nothing where none does.
+ */
+void tw_nearest_describe(const struct tw_nearest *nearest, const char *asked, struct tw_str *out);
 
 #endif

@@ -61,10 +61,10 @@ class Modules(Case):
         trace = self.tmp / "who.json"
         trace.write_text(document(events))
         lines = [" ".join(line.split()) for line in self.report_of(trace).out.splitlines()]
-        at = lines.index("top modules by GPU time (self, by class)")
+        at = lines.index("top modules by GPU time (self, by class); share of all GPU work")
         self.assertEqual(lines[at + 3:at + 8], ["Linear 2 0.040 40.0", "Block 1 0.005 5.0", "Model 1 0.001 1.0",
                                                 "(none) - 0.002 2.0", "(unlinked) - 0.052 52.0"])
-        at = lines.index("top call sites by GPU time")
+        at = lines.index("top call sites by GPU time; share of all GPU work")
         cut = "…" + "/srv" * 8 + "/engine/runner.py(7): run"
         self.assertLessEqual(len(cut), 60)
         self.assertEqual(lines[at + 3:at + 6],
@@ -183,7 +183,7 @@ class Modules(Case):
         for what, message in (("module", "grouping by module needs Python functions"),
                               ("phase", "grouping by phase needs annotations of an inference server (prefill, "
                                         "decode): none are recorded"),
-                              ("layer", "cannot group by 'layer', only by module, site, pass, step, phase\n")):
+                              ("layer", "cannot group by 'layer', only by module, site, pass, step, phase, stream\n")):
             done = trawl("report", "-q", "-o", out, "--group-by", what, trace)
             self.assertEqual(done.rc, 2, done)
             self.assertIn(message, done.err)

@@ -23,7 +23,7 @@ SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
                          "collectives", "path", "merge", "sweep_plots", "sweep_variance", "sweep_run",
                          "sweep_runs", "sweep_timeline", "sweep_trials", "compare", "compare_sides", "sweep",
-                         "sweep_merge", "sweep_aggregate")}
+                         "sweep_merge", "sweep_aggregate", "table", "table_columns", "tables")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -66,7 +66,7 @@ class Schema(Case):
     def test_documents_have_schemas(self):
         printed = set()
         for source in (ROOT / "src/cli").rglob("*.c"):
-            for call in re.findall(r"\b(?:cli_print_tables?|tw_render)\(([^;]*)\);",
+            for call in re.findall(r"\b(?:cli_print_tables?|tw_render|tw_render_json_objects)\(([^;]*)\);",
                                    source.read_text()):
                 printed |= set(re.findall(r'"([a-z_]+)"', call))
         self.assertLessEqual({"report", "compare", "models"}, printed)
@@ -304,6 +304,31 @@ class Schema(Case):
                     other = json.loads(text)
                     change(other)
                     self.assertNotEqual(self.validate("report_ranks", other), "")
+
+    def test_tables_fit(self):
+        path = self.write(document(base_events()))
+        listed = trawl("tables", "--format", "json")
+        columns = trawl("tables", "kernels", "verdict", "--format", "json")
+        self.assertExit(listed, 0)
+        self.assertExit(columns, 0)
+        self.assertEqual(self.validate("tables", listed.out), "")
+        self.assertEqual(self.validate("table_columns", columns.out), "")
+        for args in (("report", path, "--table", "streams,quality,modules"), ("kernels", path),
+                     ("steps", path, "--columns", "name,step")):
+            printed = trawl(*args, "--format", "json")
+            self.assertExit(printed, 0)
+            self.assertEqual(self.validate("table", printed.out), "")
+            self.assertNotEqual(self.validate("tables", printed.out), "")
+            own = trawl(*args, "--format", "schema")
+            self.assertExit(own, 0)
+            schema = json.loads(own.out)
+            for shown, table in zip(schema["properties"]["tables"]["prefixItems"],
+                                    json.loads(printed.out)["tables"]):
+                rows = shown["properties"]["rows"]["items"]
+                self.assertEqual(rows["required"], [c["id"] for c in table["columns"]])
+                for row in table["rows"]:
+                    self.assertEqual(list(row), rows["required"])
+        self.assertNotEqual(self.validate("table", columns.out), "")
 
     def test_ranges_fit(self):
         step = event("X", "user_annotation", "step", 31, 32, 100, 400)

@@ -35,6 +35,7 @@ TOUCHES = {
     "chain": r"activation|fused_gelu|fused_mul_silu|MLP \d+/.*/CompiledFunctionBackward",
     "rope": r"apply_rotary_pos_emb|fused_add_cat_mul_neg|Attention \d+/.*/CompiledFunctionBackward",
     "nchw": r"convolution", "conv": r"convolution", "gemm": r"Linear (up|o) |o_proj",
+    "layer": r"Linear up 5",
     # The loss has as many columns.
     "misaligned": r"Linear lm_head|log_softmax", "no_tf32": r"aten::mm", "small_gemms": r"group_projection",
     "slow_extra": r"gate_scale|channel_energy|layer_scale", "slow_attention": r"_attention_",

@@ -17,6 +17,7 @@ from support import SHARED, Case, read_csv, trawl
 CASE = SHARED / "cases/compare"
 SWEEP = SHARED / "cases/sweep/e2e_tracelens"
 PLOTS = SHARED / "cases/sweep/e2e_pipeline/as_is"
+MODULES = SHARED / "refs/modules"
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"  # openpyxl is Debian's
 # Their times are doubles of microseconds since the epoch; here they are whole nanoseconds.
@@ -169,6 +170,38 @@ class Sweeps(Compare):
         self.assertExit(result, 0)
         self.assertNotIn("pictures", result.err)
         self.assertEqual((self.tmp / "page.html").read_text().count("data:image/png;base64,"), 10)
+
+
+class Places(Compare):
+    """GPU time by place on both sides against the truth of made traces, to the ns."""
+
+    def expected(self, truth):
+        sums = {}
+        for k in truth["kernels"]:
+            lone = k["path"] == "(unlinked)"
+            key = (k["path"], k["path"] if lone else k["dir"], k["path"] if lone else k["op"])
+            sums[key] = sums.get(key, 0) + k["ns"]
+        return sums
+
+    def test_operators_within_modules(self):
+        self.needs(MODULES)
+        cases = sorted(p.parent for p in MODULES.glob("m*/truth.json"))
+        for i, case in enumerate(cases):
+            other = cases[i - 1]
+            truths = [json.loads((c / "truth.json").read_text()) for c in (case, other)]
+            with self.subTest(case.name):
+                tables = self.tables(case / "trace.json", other / "trace.json", codes=(0, 3))
+                if "module_operation_changes" not in tables:
+                    continue
+                rows = tables["module_operation_changes"]
+                baseline = {(r["module"], r["pass"], r["name"]): round(r["baseline ms"] * 1e6) for r in rows}
+                self.assertEqual({k: v for k, v in baseline.items() if v}, self.expected(truths[0]))
+                names = {r["module"]: r["test name"] or r["module"] for r in tables["module_changes"]}
+                test = {(names[r["module"]], r["pass"], r["name"]): round(r["test ms"] * 1e6) for r in rows}
+                self.assertEqual({k: v for k, v in test.items() if v}, self.expected(truths[1]))
+                for name, side in (("baseline ms", 0), ("test ms", 1)):
+                    for table in ("module_changes", "module_class_changes", "module_operation_changes"):
+                        self.assertEqual(sum(round(r[name] * 1e6) for r in tables[table]), truths[side]["gpu_ns"])
 
 
 if __name__ == "__main__":

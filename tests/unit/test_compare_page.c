@@ -124,7 +124,8 @@ static bool make(struct made *m, const char *first, const char *second, const ch
 						      NULL,
 						      NULL,
 						      0,
-						      NULL };
+						      NULL,
+						      false };
 	}
 	m->pictures[0] = (struct tw_page_pictures){ "Variance by Thread Count", { first, second } };
 	m->pictures[1] = (struct tw_page_pictures){ HOSTILE, { third, first } };

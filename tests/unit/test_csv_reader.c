@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "failing.h"
+#include "render/escape.h"
 #include "render/render.h"
 #include "typed.h"
 
@@ -98,6 +99,38 @@ static void what_was_written_is_read(void **state)
 		assert_string_equal(tw_csv_text(&csv, i, 0), texts[i]);
 	tw_arena_release(&arena);
 	tw_str_release(&out);
+	trawl_table_free(table);
+}
+
+/* Names in many cells, more than are kept at once, some the beginning of others: as each alone. */
+static void texts_in_many_cells_are_as_each_alone(void **state)
+{
+	enum { NAMES = 2000, CELLS = 3 * NAMES };
+	static const struct trawl_column columns[] = { TW_TEXT("text", 0, "") };
+	static const struct tw_table_spec one = TW_SPEC("t", "", columns);
+	static char names[NAMES][120];
+	struct trawl_table *table = tw_table_new(&one, trawl_allocator_default());
+	struct tw_str out, alone;
+	size_t i;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_str_init(&alone, trawl_allocator_default());
+	tw_str_add_cstr(&alone, "text\n");
+	for (i = 0; i < NAMES; i++)
+		snprintf(names[i], sizeof(names[i]), "%s%zu%s %0100zu", i % 3 ? "=" : "", i,
+			 i % 2 ? ",\"\x01" : "", i);
+	for (i = 0; i < CELLS; i++) {
+		const char *name = names[i % 7 ? i * 7919 % NAMES : i % 10];
+		size_t len = i % 11 ? strlen(name) : 1 + i % 5;
+
+		tw_table_set_text_borrowed(table, tw_table_add_row(table), 0, name, len);
+		tw_escape_csv(&alone, name, len);
+		tw_str_add_char(&alone, '\n');
+	}
+	tw_render_csv(table, &out);
+	assert_string_equal(out.ptr, alone.ptr);
+	tw_str_release(&out);
+	tw_str_release(&alone);
 	trawl_table_free(table);
 }
 
@@ -213,6 +246,7 @@ int main(void)
 		cmocka_unit_test(text_where_a_number_belongs),
 		cmocka_unit_test(mistakes_name_the_line),
 		cmocka_unit_test(what_was_written_is_read),
+		cmocka_unit_test(texts_in_many_cells_are_as_each_alone),
 		cmocka_unit_test(columns_have_types),
 		cmocka_unit_test(exact_decimals_are_the_nearest_doubles),
 		cmocka_unit_test(every_failure_of_memory_is_told),

@@ -150,6 +150,38 @@ static void without_steps_nothing_is_aligned(void **state)
 	assert_int_equal(steps, 0);
 }
 
+static bool match_next(const char *nodes, const char *calls, uint32_t from)
+{
+	static uint32_t x[MOST], y[MOST];
+	struct tw_keys a = { x, (uint32_t)strlen(nodes) }, b = { y, (uint32_t)strlen(calls) };
+	uint32_t i;
+
+	for (i = 0; i < a.count; i++)
+		x[i] = (uint32_t)nodes[i];
+	for (i = 0; i < b.count; i++)
+		y[i] = (uint32_t)calls[i];
+	return tw_match_next(a, b, from, call_of);
+}
+
+/* "abab" is first whole at call 7; from there backwards it begins at 3. */
+static void the_next_calls_end_first_and_begin_last(void **state)
+{
+	(void)state;
+	assert_true(match_next("abab", "aacabcabxab", 0));
+	CALLS(3, 4, 6, 7);
+	assert_true(match_next("abab", "aacabcabxab", 3));
+	CALLS(3, 4, 6, 7);
+	assert_true(match_next("abab", "aacabcabxab", 4));
+	CALLS(6, 7, 9, 10);
+	assert_false(match_next("abab", "aacabcabxab", 7));
+	assert_true(match_next("b", "ab", 1));
+	CALLS(1);
+	assert_false(match_next("b", "ab", 2));
+	assert_true(match_next("aa", "aa", 0));
+	CALLS(0, 1);
+	assert_false(match_next("", "ab", 0));
+}
+
 /* ---- which capture */
 
 #define NODES 200
@@ -206,6 +238,7 @@ int main(void)
 		cmocka_unit_test(longest_common_subsequences_are_those_of_the_definition),
 		cmocka_unit_test(equal_before_subsequence_before_names),
 		cmocka_unit_test(without_steps_nothing_is_aligned),
+		cmocka_unit_test(the_next_calls_end_first_and_begin_last),
 		cmocka_unit_test(one_percent_may_be_left_over),
 	};
 

@@ -12,6 +12,12 @@
 
 #include <string.h>
 
+#define PART(of_path, of_name, of_around, of_ms, of_kind)                                \
+	{                                                                                \
+		.path = of_path, .name = of_name, .around = of_around, .time_ms = of_ms, \
+		.kind = of_kind                                                          \
+	}
+
 static struct tw_str svg;
 
 static bool draw(const struct tw_icicle_part *parts, size_t count)
@@ -46,9 +52,9 @@ static void has_not(const char *what)
 static void test_parts_are_in_those_around(void **state)
 {
 	static const struct tw_icicle_part parts[] = {
-		{ "all", "all", 0, 8, 0 },	 { "A", "A", 0, 6, 1 },
-		{ "A > B", "B", 1, 3, 2 },	 { "A > C", "C", 1, 0.25, 2 },
-		{ "A > B > D", "D", 2, 1.5, 1 }, { "other", "other", 0, 2, 0 },
+		PART("all", "all", 0, 8, 0),	   PART("A", "A", 0, 6, 1),
+		PART("A > B", "B", 1, 3, 2),	   PART("A > C", "C", 1, 0.25, 2),
+		PART("A > B > D", "D", 2, 1.5, 1), PART("other", "other", 0, 2, 0),
 	};
 
 	assert_true(draw(parts, 6));
@@ -75,10 +81,10 @@ static void test_parts_are_in_those_around(void **state)
 static void test_names_where_they_fit(void **state)
 {
 	static const struct tw_icicle_part parts[] = {
-		{ "all", "all", 0, 1000, 0 },
-		{ "abcdefgh", "abcdefgh", 0, 92.5, 1 },
-		{ "ijkl", "ijkl", 0, 93, 1 },
-		{ "mnopqrst", "mnopqrst", 0, 93, 1 },
+		PART("all", "all", 0, 1000, 0),
+		PART("abcdefgh", "abcdefgh", 0, 92.5, 1),
+		PART("ijkl", "ijkl", 0, 93, 1),
+		PART("mnopqrst", "mnopqrst", 0, 93, 1),
 	};
 
 	assert_true(draw(parts, 4));
@@ -95,11 +101,11 @@ static void test_names_where_they_fit(void **state)
 static void test_odd_parts(void **state)
 {
 	static const struct tw_icicle_part odd[] = {
-		{ "all", "all", 0, 1, 0 },
-		{ "<script>\"&\n\xff", "<script>\"&\n\xff", 0, 0.75, 1 },
-		{ "more", "more", 0, 0.75, 1 },
+		PART("all", "all", 0, 1, 0),
+		PART("<script>\"&\n\xff", "<script>\"&\n\xff", 0, 0.75, 1),
+		PART("more", "more", 0, 0.75, 1),
 	};
-	static const struct tw_icicle_part nothing[] = { { "all", "all", 0, 0, 0 } };
+	static const struct tw_icicle_part nothing[] = { PART("all", "all", 0, 0, 0) };
 
 	assert_true(draw(odd, 3));
 	has("<title>&lt;script&gt;&quot;&amp;\\n\xef\xbf\xbd: 0.750 ms");
@@ -115,8 +121,8 @@ static void test_odd_parts(void **state)
 
 static void test_no_memory(void **state)
 {
-	static const struct tw_icicle_part parts[] = { { "all", "all", 0, 2, 0 },
-						       { "A", "A", 0, 2, 1 } };
+	static const struct tw_icicle_part parts[] = { PART("all", "all", 0, 2, 0),
+						       PART("A", "A", 0, 2, 1) };
 	const struct tw_icicle_chart chart = { .title = "t",
 					       .subtitle = "s",
 					       .note = "n",

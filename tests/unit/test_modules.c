@@ -345,6 +345,45 @@ static void test_deep_stacks(void **state)
 	}
 }
 
+/* Names as programs that read stacks expect them: no control characters, none empty. */
+static void test_odd_names_in_stacks(void **state)
+{
+	static const char *const names[][2] = {
+		{ "a;b", "a,b" },
+		{ "\\u0000a\\u001b[1m", " a [1m" },
+		{ "a\\r\\nb\\tc", "a  b c" },
+		{ "a\\u007fb~", "a b~" },
+		{ "é ", "é " },
+		{ "", "(no name)" },
+		{ " \\n", "(no name)" },
+	};
+	char right[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct script s;
+		struct trawl_trace *trace;
+		struct trawl_report *r;
+		struct tw_str text;
+
+		script_begin(&s);
+		frame(&s, names[i][0], 10, 20);
+		kernel(&s, 1, 12, 3);
+		trace = script_read(&s);
+		r = report_of(trace, NULL);
+		tw_str_init(&text, trawl_allocator_default());
+		assert_int_equal(trawl_report_stacks(r, TRAWL_STACKS_FULL, take_text, &text, NULL),
+				 0);
+		snprintf(right, sizeof(right), "%s;", names[i][1]);
+		assert_memory_equal(text.ptr, right, strlen(right));
+		assert_null(strstr(text.ptr, ";;"));
+		tw_str_release(&text);
+		trawl_report_free(r);
+		trawl_trace_free(trace);
+	}
+}
+
 /* Frames of a step that is looked at, and work of it alone. */
 static void test_of_a_step(void **state)
 {
@@ -431,6 +470,7 @@ int main(void)
 		cmocka_unit_test(test_forward_operations_in_a_circle),
 		cmocka_unit_test(test_deep_modules),
 		cmocka_unit_test(test_deep_stacks),
+		cmocka_unit_test(test_odd_names_in_stacks),
 		cmocka_unit_test(test_of_a_step),
 		cmocka_unit_test(test_ranges_of_an_export),
 		cmocka_unit_test(test_without_frames),

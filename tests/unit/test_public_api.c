@@ -262,10 +262,37 @@ static void a_report_of_one_table(void **state)
 	assert_int_equal(trawl_report_tables(report), 1);
 	assert_non_null(trawl_report_find(report, "nvtx_ranges"));
 	trawl_report_free(report);
+	/* Several, in the order of a report, each once. */
+	options.only = "streams,gpu_timeline,streams";
+	assert_int_equal(trawl_report_new(&report, trace, &options, &err), 0);
+	assert_int_equal(trawl_report_tables(report), 2);
+	assert_string_equal(trawl_table_name(trawl_report_table(report, 0)), "gpu_timeline");
+	assert_true(trawl_table_rows(trawl_report_table(report, 1)) > 0);
+	trawl_report_free(report);
+	options.only = "stream";
+	assert_int_equal(trawl_report_new(&report, trace, &options, &err), TRAWL_EUSAGE);
+	options.only = "streams,";
+	assert_int_equal(trawl_report_new(&report, trace, &options, &err), TRAWL_EUSAGE);
 	options.only = "no such table";
 	assert_int_equal(trawl_report_new(&report, trace, &options, &err), TRAWL_EUSAGE);
 	assert_null(report);
 	trawl_trace_free(trace);
+}
+
+static void tables_are_declared(void **state)
+{
+	struct trawl_table_declaration declared;
+	size_t i;
+
+	for (i = 0; trawl_report_declares(i, &declared); i++) {
+		assert_string_equal(declared.name, trawl_report_table_name(i));
+		assert_true(declared.meaning[0]);
+		assert_true(declared.column_count > 0);
+	}
+	assert_null(trawl_report_table_name(i));
+	for (i = 0; trawl_job_report_declares(i, &declared); i++)
+		assert_true(declared.column_count > 0 && declared.meaning[0]);
+	assert_true(i > 10);
 }
 
 static void traces_without_gpu_or_without_anything(void **state)
@@ -416,6 +443,7 @@ int main(void)
 		cmocka_unit_test(a_report_and_its_tables),
 		cmocka_unit_test(parts_of_a_trace),
 		cmocka_unit_test(a_report_of_one_table),
+		cmocka_unit_test(tables_are_declared),
 		cmocka_unit_test(traces_without_gpu_or_without_anything),
 		cmocka_unit_test(inputs_that_are_refused),
 		cmocka_unit_test(reading_can_be_stopped),

@@ -35,6 +35,14 @@ static int make_files(void **state)
 	write_trace("before.json", 1);
 	write_trace("after.json", 3);
 	scratch_write(&scratch, "text.json", "hello\n");
+	scratch_write(
+		&scratch, "module.json",
+		"[{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"nn.Module: Net_0\",\"pid\":1,"
+		"\"tid\":2,\"ts\":0,\"dur\":50},"
+		"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":2,"
+		"\"ts\":5,\"dur\":5,\"args\":{\"correlation\":1}},"
+		"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":20,"
+		"\"dur\":7,\"args\":{\"device\":0,\"stream\":7,\"correlation\":1}}]");
 	return 0;
 }
 
@@ -125,6 +133,40 @@ static void three_sides(void **state)
 	trawl_comparison_free(c);
 }
 
+static void keep_text(void *kept, const char *text, size_t len)
+{
+	snprintf(kept, 256, "%.*s", (int)len, text);
+}
+
+static void stacks(void **state)
+{
+	struct trawl_compare_options o;
+	struct trawl_comparison *c;
+	struct trawl_error err;
+	char text[256] = "";
+
+	trawl_compare_options_init(&o);
+	assert_int_equal(compare(&c, (const char *[]){ "module.json", "module.json" }, 2, &o, &err),
+			 0);
+	assert_int_equal(
+		trawl_comparison_stacks(c, 0, TRAWL_STACKS_BY_MODULE, keep_text, text, &err), 0);
+	assert_string_equal(text, "Net_0;cudaLaunchKernel;gemm 7000 7000\n");
+	/* There is one test, and full stacks were not asked for. */
+	assert_int_equal(trawl_comparison_stacks(c, 1, TRAWL_STACKS_BY_MODULE, keep_text, text,
+						 &err),
+			 TRAWL_ENODATA);
+	assert_int_equal(trawl_comparison_stacks(c, 0, TRAWL_STACKS_FULL, keep_text, text, &err),
+			 TRAWL_ENODATA);
+	trawl_comparison_free(c);
+	o.full_stacks = true;
+	assert_int_equal(compare(&c, (const char *[]){ "module.json", "module.json" }, 2, &o, &err),
+			 0);
+	assert_int_equal(trawl_comparison_stacks(c, 0, TRAWL_STACKS_FULL, keep_text, text, &err),
+			 0);
+	assert_string_equal(text, "nn.Module: Net_0;cudaLaunchKernel;gemm 7000 7000\n");
+	trawl_comparison_free(c);
+}
+
 static void a_workbook(void **state)
 {
 	static const char *const names[] = { "before.json", "after.json", "before.json" };
@@ -170,6 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_got_slower),
 		cmocka_unit_test(three_sides),
+		cmocka_unit_test(stacks),
 		cmocka_unit_test(a_workbook),
 		cmocka_unit_test(comparisons_that_are_refused),
 	};

@@ -349,7 +349,7 @@ static void text_fits_any_width(void **state)
 	add(table,
 	    "\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2\xE5\xAD\x97 kernel "
 	    "with a name that is long enough to be cut",
-	    7, 5, 1e300);
+	    7, 5, 0.5);
 	for (width = 24; width < 160; width++) {
 		size_t lines = 0;
 		char *line;
@@ -415,6 +415,96 @@ static void as_json(void **state)
 		   "  ]\n"
 		   "}\n");
 	trawl_table_free((struct trawl_table *)table);
+}
+
+static void as_json_lines(void **state)
+{
+	const struct trawl_table *tables[] = { sample(trawl_allocator_default()), NULL };
+
+	tw_render_jsonl(tables, 1, &out);
+	assert_out("{\"kernel_name\": \"gemm\", \"stream\": 7, \"kernel_duration_us_sum\": 98.718, "
+		   "\"percentage\": 32.135079444135194}\n"
+		   "{\"kernel_name\": \"a,b;\\\"c\\\"\\td\\ne\", \"stream\": null, "
+		   "\"kernel_duration_us_sum\": 350, \"percentage\": null}\n"
+		   "{\"kernel_name\": \"=SUM(A1:A9)\", \"stream\": 20, "
+		   "\"kernel_duration_us_sum\": 0, \"percentage\": 0.5}\n"
+		   "{\"kernel_name\": \"\\u001b[31mred|<b>\", \"stream\": 7, "
+		   "\"kernel_duration_us_sum\": -0.001, \"percentage\": 1e-09}\n");
+	/* Of two tables each line has the name of its own. */
+	tw_str_clear(&out);
+	tables[1] = tables[0];
+	tw_render_jsonl(tables, 2, &out);
+	assert_ptr_equal(strstr(out.ptr, "{\"table\": \"kernel_summary\", \"kernel_name\": "),
+			 out.ptr);
+	trawl_table_free((struct trawl_table *)tables[0]);
+}
+
+/* All of a column are text where one of them is beyond 2^53, or has more than 15 digits. */
+static void numbers_beyond_doubles_are_text(void **state)
+{
+	static const struct trawl_column numbers[] = { TW_INTEGER("a", 0, "x"), TW_US("b", 0, "x"),
+						       TW_REAL("c", "", 0, 0, "x") };
+	static const struct {
+		int64_t a, b;
+		const char *out;
+	} cases[] = {
+		{ 9007199254740992, 999999999999999,
+		  "{\"a\": 9007199254740992, \"b\": 999999999999.999, \"c\": 0.5}\n"
+		  "{\"a\": 1, \"b\": 0.001, \"c\": null}\n" },
+		{ 9007199254740993, 1000000000000000,
+		  "{\"a\": \"9007199254740993\", \"b\": \"1000000000000\", \"c\": 0.5}\n"
+		  "{\"a\": \"1\", \"b\": \"0.001\", \"c\": null}\n" },
+		{ -9007199254740993, -1000000000000001,
+		  "{\"a\": \"-9007199254740993\", \"b\": \"-1000000000000.001\", \"c\": 0.5}\n"
+		  "{\"a\": \"1\", \"b\": \"0.001\", \"c\": null}\n" },
+		{ -9007199254740992, -999999999999999,
+		  "{\"a\": -9007199254740992, \"b\": -999999999999.999, \"c\": 0.5}\n"
+		  "{\"a\": 1, \"b\": 0.001, \"c\": null}\n" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct trawl_table *table =
+			tw_table_new_columns(&spec, numbers, 3, trawl_allocator_default());
+		const struct trawl_table *const tables[] = { table };
+
+		tw_table_add_row(table);
+		tw_table_add_row(table);
+		tw_table_set_integer(table, 0, 0, cases[i].a);
+		tw_table_set_integer(table, 0, 1, cases[i].b);
+		tw_table_set_real(table, 0, 2, 0.5);
+		tw_table_set_integer(table, 1, 0, 1);
+		tw_table_set_integer(table, 1, 1, 1);
+		tw_str_clear(&out);
+		tw_render(tables, 1, TW_FORMAT_JSONL, "x", 0, &out);
+		assert_out(cases[i].out);
+		trawl_table_free(table);
+	}
+}
+
+static void wrapped_at_blanks(void **state)
+{
+	static const char text[] = "one two three four five six seven";
+
+	tw_add_wrapped(&out, text, 0, 2);
+	assert_out("one two three four five six seven\n");
+	/* 30 cells less the indent: just as long as "... five six" with a blank behind it. */
+	tw_str_clear(&out);
+	tw_add_wrapped(&out, text, 30, 2);
+	assert_out("one two three four five six\n  seven\n");
+	tw_str_clear(&out);
+	tw_add_wrapped(&out, text, 35, 2);
+	assert_out("one two three four five six seven\n");
+	tw_str_clear(&out);
+	tw_add_wrapped(&out, text, 34, 2);
+	assert_out("one two three four five six\n  seven\n");
+	/* Never less than 20 cells; what has no blank stays whole. */
+	tw_str_clear(&out);
+	tw_add_wrapped(&out, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b", 5, 2);
+	assert_out("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b\n");
+	tw_str_clear(&out);
+	tw_add_wrapped(&out, "aaaaaaaaaaaaaaaaaaaa b", 5, 1);
+	assert_out("aaaaaaaaaaaaaaaaaaaa\n b\n");
 }
 
 static void ids_are_unique_and_stable(void **state)
@@ -618,6 +708,9 @@ int main(void)
 		TEST(text_fits_any_width),
 		TEST(empty_tables_say_so),
 		TEST(as_json),
+		TEST(as_json_lines),
+		TEST(numbers_beyond_doubles_are_text),
+		TEST(wrapped_at_blanks),
 		TEST(ids_are_unique_and_stable),
 		TEST(json_writer),
 		TEST(several_tables_have_headings),

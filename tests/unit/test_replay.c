@@ -132,6 +132,29 @@ static void the_nearest_names_first(void **state)
 	assert_string_equal(nearest.name[2], "aten::bmm");
 }
 
+static void check_meant(const char *asked, const char *known, const char *want)
+{
+	struct tw_nearest nearest = { .count = 0 };
+	struct tw_str meant;
+
+	tw_str_init(&meant, trawl_allocator_default());
+	tw_nearest_add(&nearest, asked, known);
+	tw_nearest_describe(&nearest, asked, &meant);
+	assert_string_equal(meant.len ? meant.ptr : "", want);
+	tw_str_release(&meant);
+}
+
+/* A third of the letters, and one, may differ. */
+static void names_that_come_near_are_meant(void **state)
+{
+	check_meant("abcdef", "abcxyz", "; did you mean 'abcxyz'?");
+	check_meant("abcdef", "abwxyz", "");
+	check_meant("ab", "xb", "; did you mean 'xb'?");
+	check_meant("ab", "xy", "");
+	check_meant("abc", "xyc", "; did you mean 'xyc'?");
+	check_meant("abc", "xyz", "");
+}
+
 /* ---- calls */
 
 static const struct tw_json_value *call(struct tw_replay_row *row)
@@ -502,6 +525,7 @@ int main(void)
 		TEST(arguments_of_a_name_stay_together),
 		TEST(the_script_is_the_file),
 		TEST(the_nearest_names_first),
+		TEST(names_that_come_near_are_meant),
 		TEST(a_call_with_known_arguments),
 		TEST(a_call_with_unknown_arguments),
 		TEST(contents_by_type),

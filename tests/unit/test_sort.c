@@ -64,7 +64,7 @@ static const size_t counts[] = { 0, 1, 2, 3, 63, 64, 65, 1000, MOST };
 
 static void any_keys(void **state)
 {
-	static const unsigned shifts[] = { 0, 1, 20, 40, 56, 62, 63 };
+	static const unsigned shifts[] = { 0, 1, 20, 40, 52, 53, 56, 62, 63 };
 	size_t c, s, i;
 
 	for (c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {

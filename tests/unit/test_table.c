@@ -251,6 +251,96 @@ static void narrowed_to_named_columns_with_values(void **state)
 	assert_false(failing.wrong_size);
 }
 
+/* Rows of six numbers and names; ids that are numbers and those that are not. */
+static struct trawl_table *unsorted(void)
+{
+	static const struct trawl_column mixed[] = { TW_TEXT("t", 0, "x"), TW_INTEGER("i", 0, "x"),
+						     TW_REAL("r", "", 0, 0, "x"),
+						     TW_ID("d", 0, "x") };
+	static const char *const texts[] = { "b", "ab", "a", NULL, "b", "" };
+	static const char *const ids[] = { "10", "9", "x", "007", NULL, "y" };
+	static const int64_t integers[] = { 3, INT64_MIN, INT64_MAX, INT64_MAX - 1, 3, 0 };
+	static const double reals[] = { 1, -1, 0.5, INFINITY, 1, 1e300 }; /* infinite: missing */
+	struct trawl_table *table =
+		tw_table_new_columns(&spec, mixed, 4, trawl_allocator_default());
+	size_t row;
+
+	for (row = 0; row < 6; row++) {
+		tw_table_add_row(table);
+		tw_table_set_str(table, row, 0, texts[row]);
+		tw_table_set_integer(table, row, 1, integers[row]);
+		tw_table_set_real(table, row, 2, reals[row]);
+		tw_table_set_str(table, row, 3, ids[row]);
+	}
+	return tw_table_finished(table);
+}
+
+static void rows_in_the_order_of_a_column(void **state)
+{
+	static const struct {
+		size_t column;
+		bool descending;
+		size_t rows[6];
+	} cases[] = {
+		{ 0, false, { 5, 2, 1, 0, 4, 3 } }, { 0, true, { 0, 4, 1, 2, 5, 3 } },
+		{ 1, false, { 1, 5, 0, 4, 3, 2 } }, { 1, true, { 2, 3, 0, 4, 5, 1 } },
+		{ 2, false, { 1, 2, 0, 4, 5, 3 } }, { 2, true, { 5, 0, 4, 2, 1, 3 } },
+		{ 3, false, { 3, 1, 0, 2, 5, 4 } }, { 3, true, { 5, 2, 0, 1, 3, 4 } },
+	};
+	struct trawl_table *table = unsorted();
+	struct failing failing;
+	size_t i, row;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t rows[6] = { 0, 1, 2, 3, 4, 5 };
+
+		assert_int_equal(tw_table_sort_rows(table, cases[i].column, cases[i].descending,
+						    rows, 6, trawl_allocator_default()),
+				 0);
+		for (row = 0; row < 6; row++)
+			if (rows[row] != cases[i].rows[row])
+				fail_msg("case %zu: row %zu is %zu", i, row, rows[row]);
+	}
+	assert_int_equal(tw_table_sort_rows(table, 0, true, NULL, 0, trawl_allocator_default()), 0);
+	failing_init(&failing, 0);
+	assert_int_equal(
+		tw_table_sort_rows(table, 0, true, (size_t[]){ 1, 0 }, 2, &failing.allocator), -1);
+	trawl_table_free(table);
+}
+
+static void picked_rows_and_columns(void **state)
+{
+	static const size_t columns_picked[] = { 1, 0, 1 }, rows[] = { 4, 0 };
+	struct trawl_table *from = unsorted(), *to;
+	struct failing failing;
+	long n;
+
+	tw_table_add_note(from, "100 %% of it");
+	for (n = 0;; n++) {
+		failing_init(&failing, n);
+		to = tw_table_pick(from, columns_picked, 3, rows, 2, &failing.allocator);
+		assert_true(!to == failing.failed);
+		if (to)
+			break;
+		assert_int_equal(failing.live_blocks, 0);
+	}
+	assert_int_equal(trawl_table_columns(to), 3);
+	assert_string_equal(trawl_table_column(to, 0)->header, "i");
+	assert_string_equal(trawl_table_column(to, 2)->header, "i");
+	assert_int_equal(trawl_table_rows(to), 2);
+	assert_int_equal(trawl_table_cell(to, 0, 0).integer, 3);
+	assert_string_equal(trawl_table_cell(to, 1, 1).text, "b");
+	assert_string_equal(trawl_table_note(to, 0), "100 % of it");
+	trawl_table_free(to);
+	assert_int_equal(failing.live_blocks, 0);
+	/* Without numbers of rows the first. */
+	to = tw_table_pick(from, columns_picked, 2, NULL, 2, trawl_allocator_default());
+	assert_int_equal(trawl_table_rows(to), 2);
+	assert_string_equal(trawl_table_cell(to, 1, 1).text, "ab");
+	trawl_table_free(to);
+	trawl_table_free(from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +352,8 @@ int main(void)
 		cmocka_unit_test(columns_chosen_at_run_time_are_copied),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(narrowed_to_named_columns_with_values),
+		cmocka_unit_test(rows_in_the_order_of_a_column),
+		cmocka_unit_test(picked_rows_and_columns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

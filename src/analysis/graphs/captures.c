@@ -22,8 +22,10 @@ struct call {
 
 /* A capture while calls are gone through in order of time. */
 struct open_capture {
-	int64_t begun_ns;      /* its calls start no earlier */
-	uint32_t track, outer; /* the one of its process before it */
+	int64_t begun_ns; /* its calls start no earlier */
+	uint32_t outer,
+		around; /* the one of its process, and of its thread, that was open before it */
+	uint64_t own;	/* calls that are its own if it never ends: those before the next begin */
 	bool open;
 };
 
@@ -165,54 +167,61 @@ static uint32_t *process_of(struct reading *r, struct sweep *s, uint32_t track)
 	return &s->of_process.at[found];
 }
 
-/* The latest capture of a process that is still open. */
-static uint32_t latest_open(const struct reading *r, uint32_t capture)
+/* The latest capture of a process, or of a thread, that is still open. */
+static uint32_t latest_open(const struct reading *r, uint32_t capture, bool of_thread)
 {
 	while (capture != TW_NONE && !r->open.at[capture].open)
-		capture = r->open.at[capture].outer;
+		capture = of_thread ? r->open.at[capture].around : r->open.at[capture].outer;
 	return capture;
 }
 
+static int begin_capture(struct reading *r, uint32_t event, uint32_t *of_thread, uint32_t *latest)
+{
+	const struct tw_events *events = &r->from->events;
+	const struct open_capture capture = {
+		.begun_ns = events->start_ns[event] +
+			    (events->phase[event] == 'X' ? events->dur_ns[event] : 0),
+		.outer = *latest,
+		.around = *of_thread,
+		.own = UINT64_MAX,
+		.open = true,
+	};
+
+	if (*of_thread != TW_NONE && r->open.at[*of_thread].own == UINT64_MAX)
+		r->open.at[*of_thread].own = r->calls.count;
+	*latest = *of_thread = (uint32_t)r->open.count;
+	return TW_LIST_ADD(&r->open, &capture, r->a) ? 0 : -1;
+}
+
+/* Captures of a thread may be within each other; what is ended by a thread without one is another's. */
 static int sweep_call(struct reading *r, struct sweep *s, uint32_t node)
 {
 	unsigned kinds = kinds_of(r, node);
-	uint32_t track = track_of(r, node), *latest = process_of(r, s, track);
-	uint32_t own = s->of_track[track];
-	const struct tw_events *events = &r->from->events;
-	uint32_t event = r->d->host.event[node];
+	uint32_t track = track_of(r, node), *latest = process_of(r, s, track), capture;
+	uint32_t *of_thread = &s->of_track[track];
 
 	if (!latest)
 		return -1;
-	*latest = latest_open(r, *latest);
-	if (kinds & (BEGINS | ENDS) && own != TW_NONE) {
-		r->open.at[own].open = false;
-		s->of_track[track] = TW_NONE;
-		*latest = latest_open(r, *latest);
-	}
-	if (kinds & BEGINS) {
-		struct open_capture capture = {
-			.begun_ns = events->start_ns[event] +
-				    (events->phase[event] == 'X' ? events->dur_ns[event] : 0),
-			.track = track,
-			.outer = *latest,
-			.open = true,
-		};
-
-		*latest = s->of_track[track] = (uint32_t)r->open.count;
-		return TW_LIST_ADD(&r->open, &capture, r->a) ? 0 : -1;
-	}
-	own = s->of_track[track] != TW_NONE ? s->of_track[track] : *latest;
-	if (own == TW_NONE || !(kinds & MAKES_NODE) || r->gpu_of[node] != TW_NONE ||
-	    start_of(r, node) < r->open.at[own].begun_ns)
+	*latest = latest_open(r, *latest, false);
+	*of_thread = latest_open(r, *of_thread, true);
+	if (kinds & BEGINS)
+		return begin_capture(r, r->d->host.event[node], of_thread, latest);
+	capture = *of_thread != TW_NONE ? *of_thread : *latest;
+	if (capture == TW_NONE)
 		return 0;
-	return TW_LIST_ADD(&r->calls, (&(struct call){ node, own }), r->a) ? 0 : -1;
+	if (kinds & ENDS)
+		r->open.at[capture].open = false;
+	if (!(kinds & MAKES_NODE) || r->gpu_of[node] != TW_NONE ||
+	    start_of(r, node) < r->open.at[capture].begun_ns)
+		return 0;
+	return TW_LIST_ADD(&r->calls, (&(struct call){ node, capture }), r->a) ? 0 : -1;
 }
 
 static int find_captures(struct reading *r)
 {
 	struct sweep s = { .of_track =
 				   tw_alloc(r->a, (r->from->track_count + 1) * sizeof(uint32_t)) };
-	uint64_t i;
+	uint64_t i, kept = 0;
 
 	if (!s.of_track)
 		return -1;
@@ -220,6 +229,13 @@ static int find_captures(struct reading *r)
 	for (i = 0; i < r->count; i++)
 		if (sweep_call(r, &s, r->order[i]))
 			return -1;
+	for (i = 0; i < r->calls.count; i++) {
+		const struct open_capture *owner = &r->open.at[r->calls.at[i].owner];
+
+		if (!owner->open || i < owner->own)
+			r->calls.at[kept++] = r->calls.at[i];
+	}
+	r->calls.count = kept;
 	return 0;
 }
 

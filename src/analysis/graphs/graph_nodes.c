@@ -36,8 +36,8 @@ enum {
 static const struct trawl_column columns[] = {
 	[GRAPH] = TW_ID("graph", 6, "graph, as in graphs", .over_ranks = TRAWL_KEY),
 	[NODE] = TW_ID("node", 7,
-		       "number: of the call in the capture, else in order of start in the "
-		       "first launch",
+		       "number: of the call in the capture, behind them in order of start in "
+		       "the first launch that has it",
 		       .over_ranks = TRAWL_KEY),
 	[KERNEL] = TW_TEXT(TW_COL_KERNEL_NAME, 60, "name of the kernel, copy or fill",
 			   .over_ranks = TRAWL_KEY),

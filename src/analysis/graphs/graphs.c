@@ -34,7 +34,9 @@ static const struct trawl_column columns[] = {
 			     "many captures as launches; else its streams and kernels"),
 	[LAUNCHES] =
 		TW_INTEGER("launches", 9, "launches with GPU events", .over_ranks = TRAWL_COUNT),
-	[NODES] = TW_INTEGER("nodes", 8, "kernels, copies and fills of its first launch"),
+	[NODES] = TW_INTEGER("nodes", 8,
+			     "kernels, copies and fills of its first launch that "
+			     "matches a capture, else of its first"),
 	[EVENTS] = TW_INTEGER(TW_COL_GPU_EVENTS, 10, "GPU events of all launches",
 			      .over_ranks = TRAWL_TOTAL),
 	[TIME] = TW_MS(TW_COL_GPU_TIME_MS, 14, "sum of their durations", .over_ranks = TRAWL_TIME),
@@ -43,7 +45,7 @@ static const struct trawl_column columns[] = {
 	[SPAN] = TW_MS("span (ms)", 12, "first start to last end of a launch, sum"),
 	[BUSY] = TW_PERCENT_1("busy (%)", 8, "share of the span in which a node runs"),
 	[GAPS] = TW_MS("gaps (ms)", 12, "rest of the span: no node runs"),
-	[STREAMS] = TW_INTEGER("streams", 8, "streams of the first launch"),
+	[STREAMS] = TW_INTEGER("streams", 8, "streams of that launch"),
 	[SOURCE] =
 		TW_TEXT("source", 22,
 			"what says which operators launched its nodes: capture; capture by count "
@@ -53,13 +55,13 @@ static const struct trawl_column columns[] = {
 			  .over_ranks = TRAWL_TOTAL),
 	[MATCHED_PERCENT] = TW_PERCENT_1("matched (%)", 9, "the same, share of its GPU time"),
 	[HOW] = TW_TEXT("match", 14,
-			"how the first launch matches the capture: equal; subsequence; by name, the "
+			"how that launch matches the capture: equal; subsequence; by name, the "
 			"k-th of each; longest common subsequence"),
 	[CAPTURE] = TW_TEXT("capture", 32, "file, and number of the capture in it"),
 	[WITHOUT_CALL] = TW_INTEGER("nodes without call", 10,
-				    "nodes of the first launch that no call of the capture made"),
+				    "nodes of that launch that no call of the capture made"),
 	[WITHOUT_NODE] = TW_INTEGER("calls without node", 10,
-				    "calls of the capture whose node is not in the first launch"),
+				    "calls of the capture whose node is not in that launch"),
 	[NOTE] = TW_TEXT("note", 48, "what else is to be known, and why a capture was refused"),
 };
 

@@ -72,6 +72,6 @@ static int run_api_calls(const struct tw_analysis_input *in, struct trawl_table 
 
 const struct tw_analysis tw_analysis_api_calls = {
 	TW_TABLE("api_calls", "host time in CUDA runtime and driver calls", columns),
-	.needs = TW_NEEDS_EXPORT,
+	.needs = TW_NEEDS_EXPORT | TW_PLAIN,
 	.run = run_api_calls,
 };

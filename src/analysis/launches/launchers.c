@@ -20,6 +20,7 @@ struct draft {
 	uint32_t node;
 	uint32_t above;	      /* the next launcher above it, TW_NO_GROUP: none */
 	uint32_t first_event; /* its first GPU event in the order of the input */
+	int64_t start_ns;
 	struct tw_union direct, subtree;
 };
 
@@ -38,8 +39,10 @@ static int add_draft(struct drafts *drafts, uint64_t node)
 	    !tw_list_grow(&drafts->items, &drafts->capacity, drafts->count, sizeof(*drafts->items),
 			  drafts->a))
 		return -1;
-	drafts->items[drafts->count] = (struct draft){ (uint32_t)node, TW_NO_GROUP, UINT32_MAX,
-						       TW_UNION_INIT, TW_UNION_INIT };
+	drafts->items[drafts->count] =
+		(struct draft){ (uint32_t)node, TW_NO_GROUP,
+				UINT32_MAX,	tw_launch_ns(drafts->d, node),
+				TW_UNION_INIT,	TW_UNION_INIT };
 	drafts->of_node[node] = (uint32_t)drafts->count++;
 	return 0;
 }
@@ -120,27 +123,7 @@ static uint64_t first_event_key(const void *context, uint32_t i)
 
 static uint64_t start_key(const void *context, uint32_t i)
 {
-	const struct drafts *drafts = context;
-	const struct tw_derived *d = drafts->d;
-
-	return tw_sort_key(tw_launch_ns(d, drafts->items[i].node));
-}
-
-/* Operations that start together are rare, and few where they do. */
-static int order_ties(const struct drafts *drafts, uint32_t *order)
-{
-	uint64_t first, end;
-
-	for (first = 0; first < drafts->count; first = end) {
-		for (end = first + 1;
-		     end < drafts->count &&
-		     start_key(drafts, order[end]) == start_key(drafts, order[first]);
-		     end++)
-			;
-		if (tw_sort(order + first, end - first, first_event_key, drafts, drafts->a))
-			return -1;
-	}
-	return 0;
+	return tw_sort_key(((const struct drafts *)context)->items[i].start_ns);
 }
 
 /* By start of the operation, then by its first GPU event: renumbers of_gpu too. */
@@ -155,8 +138,8 @@ static int take_launchers(struct tw_launchers *l, const struct drafts *drafts)
 		return -1;
 	for (i = 0; i < drafts->count; i++)
 		order[i] = (uint32_t)i;
-	if (tw_sort(order, drafts->count, start_key, drafts, drafts->a) ||
-	    order_ties(drafts, order))
+	if (tw_sort(order, drafts->count, first_event_key, drafts, drafts->a) ||
+	    tw_sort(order, drafts->count, start_key, drafts, drafts->a))
 		return -1;
 	for (i = 0; i < drafts->count; i++) {
 		const struct draft *draft = &drafts->items[order[i]];

@@ -185,6 +185,6 @@ static int run_nvtx_ranges(const struct tw_analysis_input *in, struct trawl_tabl
 
 const struct tw_analysis tw_analysis_nvtx_ranges = {
 	TW_TABLE("nvtx_ranges", "GPU time of NVTX ranges", columns),
-	.needs = TW_NEEDS_EXPORT,
+	.needs = TW_NEEDS_EXPORT | TW_PLAIN,
 	.run = run_nvtx_ranges,
 };

@@ -131,7 +131,7 @@ void tw_module_path(const struct tw_attributions *who, uint32_t module, struct t
 		name = tw_module_name(who, around[count], &len);
 		tw_str_add(out, name, len);
 		if (count)
-			tw_str_add_cstr(out, " > ");
+			tw_str_add_cstr(out, TW_MODULE_SEPARATOR);
 	}
 }
 

@@ -101,7 +101,8 @@ static inline bool tw_module_is_shown(const struct tw_module *module)
 /* The name of a module without "nn.Module: ". */
 const char *tw_module_name(const struct tw_attributions *who, uint32_t module, size_t *len);
 
-/* The names of the modules around it and its own, " > " between them. */
+/* The names of the modules around it and its own, with this between them. */
+#define TW_MODULE_SEPARATOR " > "
 void tw_module_path(const struct tw_attributions *who, uint32_t module, struct tw_str *out);
 
 /* How much of a name is that of its class: all but a last "_number". */

@@ -80,6 +80,45 @@ static bool has_phases(const struct tw_analysis_input *in)
 	return in->when->served.count;
 }
 
+static uint32_t stream_of(const struct tw_analysis_input *in, uint64_t gpu)
+{
+	return in->derived->gpu.queue[gpu];
+}
+
+/* Tracks of the host are queues without a device. */
+static bool has_several_devices(const struct tw_gpu *gpu)
+{
+	tw_code first = TW_CODE_NONE;
+	uint32_t q;
+
+	for (q = 0; q < gpu->queue_count; q++) {
+		tw_code device = gpu->queues[q].device;
+
+		if (first != TW_CODE_NONE && device != TW_CODE_NONE && device != first)
+			return true;
+		first = first == TW_CODE_NONE ? device : first;
+	}
+	return false;
+}
+
+/* With its device where there are several. */
+static void add_stream(const struct tw_analysis_input *in, uint32_t group, struct tw_str *out)
+{
+	const struct tw_gpu *gpu = &in->derived->gpu;
+	const struct tw_queue *queue = &gpu->queues[group];
+	char buffer[24];
+	size_t len;
+	const char *text;
+
+	if (has_several_devices(gpu)) {
+		text = tw_code_text(in->trace, queue->device, buffer, &len);
+		tw_str_add(out, text, len);
+		tw_str_add_char(out, ':');
+	}
+	text = tw_code_text(in->trace, queue->stream, buffer, &len);
+	tw_str_add(out, text, len);
+}
+
 #define FRAMES_NEEDED "Python functions (with_stack=True) or, in exports, NVTX ranges"
 
 static const struct tw_grouping groupings[] = {
@@ -98,6 +137,10 @@ static const struct tw_grouping groupings[] = {
 		  .over_ranks = TRAWL_KEY),
 	  TW_LABEL_NO_LAUNCH, false, has_phases,
 	  "annotations of an inference server (prefill, decode)", phase_of, add_phase },
+	{ "stream",
+	  TW_TEXT("stream", 12, "stream; of several devices DEVICE:STREAM",
+		  .over_ranks = TRAWL_KEY),
+	  NULL, false, NULL, NULL, stream_of, add_stream },
 };
 
 const struct tw_grouping *tw_grouping_named(const char *name, struct tw_str *names)
@@ -127,8 +170,9 @@ uint32_t tw_group_of_gpu(const struct tw_analysis_input *in, uint64_t gpu)
 {
 	if (!in->grouping)
 		return 0;
-	return in->derived->gpu.launch[gpu] == TW_NONE ? TW_GROUP_UNLINKED :
-							 in->grouping->of_gpu(in, gpu);
+	return in->grouping->unlinked && in->derived->gpu.launch[gpu] == TW_NONE ?
+		       TW_GROUP_UNLINKED :
+		       in->grouping->of_gpu(in, gpu);
 }
 
 struct trawl_table *tw_grouped_table(const struct tw_analysis_input *in,
@@ -164,8 +208,9 @@ void tw_set_group(const struct tw_analysis_input *in, struct trawl_table *table,
 	column = trawl_table_columns(table) - 1;
 	if (group >= TW_GROUP_OUTSIDE) {
 		tw_table_set_str(table, row, column,
-				 group == TW_GROUP_UNLINKED ? in->grouping->unlinked :
-							      TW_LABEL_LAUNCHED_OUTSIDE);
+				 group == TW_GROUP_OUTSIDE ? TW_LABEL_LAUNCHED_OUTSIDE :
+				 in->grouping->unlinked	   ?:
+							     TW_LABEL_NONE);
 		return;
 	}
 	tw_str_init(&name, in->allocator);

@@ -11,12 +11,12 @@
 struct tw_grouping {
 	const char *name; /* as options have it */
 	struct trawl_column column;
-	const char *unlinked; /* the name of events without a recorded launch */
+	const char *unlinked; /* the name of events without a recorded launch; NULL: as any other */
 	bool who;	      /* needs attributions */
 	/* Whether the trace has what it groups by, which `needs` names; NULL: any has. */
 	bool (*is_recorded)(const struct tw_analysis_input *in);
 	const char *needs;
-	/* Of an event with a recorded launch. */
+	/* Of an event with a recorded launch, unless `unlinked` is NULL. */
 	uint32_t (*of_gpu)(const struct tw_analysis_input *in, uint64_t gpu);
 	void (*add_name)(const struct tw_analysis_input *in, uint32_t group, struct tw_str *out);
 };

@@ -2,6 +2,8 @@
  * Modules of one class at one place of the model: layers of a stack do the same work, so one that takes longer than
  * the others stands out.  The class of a path is that of each of its modules.
  */
+#include "analysis/who/module_classes.h"
+
 #include "analysis/who/pass_columns.h"
 
 #include "analysis/order.h"
@@ -53,25 +55,37 @@ struct sums {
 	tw_wide self, total;
 };
 
-/* The class of each module; that of a parent is known before.  [0] is what is outside of all. */
-static int find_classes(struct work *w)
+/* The class of a parent is known before. */
+int tw_module_classes_find(uint32_t *of_module, const struct tw_attributions *who,
+			   struct tw_groups *classes, struct tw_pool *names)
 {
 	const uint32_t none[2] = { 0, 0 };
 	uint32_t i;
 
-	tw_groups_add(&w->classes, none);
+	of_module[0] = tw_groups_add(classes, none);
+	for (i = 1; i < who->module_count; i++) {
+		uint32_t key[2] = { of_module[who->module[i].parent], 0 };
+		size_t len;
+		const char *name = tw_module_name(who, i, &len);
+
+		key[1] = tw_pool_intern(names, name, tw_module_class_len(name, len));
+		of_module[i] = tw_groups_add(classes, key);
+		if (classes->failed || names->failed)
+			return -1;
+	}
+	return 0;
+}
+
+static int add_classes(struct work *w)
+{
+	uint32_t i;
+
+	if (tw_module_classes_find(w->of_module, w->who, &w->classes, &w->names))
+		return -1;
 	for (i = 1; i < w->who->module_count; i++) {
 		const struct tw_module *module = &w->who->module[i];
-		uint32_t key[2] = { w->of_module[module->parent], 0 };
-		struct sums *sums;
-		size_t len;
-		const char *name = tw_module_name(w->who, i, &len);
+		struct sums *sums = tw_groups_value(&w->classes, w->of_module[i]);
 
-		key[1] = tw_pool_intern(&w->names, name, tw_module_class_len(name, len));
-		w->of_module[i] = tw_groups_add(&w->classes, key);
-		if (w->classes.failed || w->names.failed)
-			return -1;
-		sums = tw_groups_value(&w->classes, w->of_module[i]);
 		sums->calls += module->calls;
 		sums->self += tw_module_ns(&module->self);
 		sums->total += tw_module_ns(&module->total);
@@ -158,7 +172,7 @@ static void add_class_name(const struct work *w, uint32_t class, struct tw_str *
 
 		tw_str_add(out, name, len);
 		if (count)
-			tw_str_add_cstr(out, " > ");
+			tw_str_add_cstr(out, TW_MODULE_SEPARATOR);
 	}
 }
 
@@ -202,7 +216,7 @@ static int make_rows(struct work *w, struct trawl_table *table)
 	w->of_module = tw_alloc_array(w->a, n, sizeof(*w->of_module));
 	w->shown = tw_alloc_array(w->a, n, sizeof(*w->shown));
 	w->times = tw_alloc_array(w->a, n, sizeof(*w->times));
-	if (!w->of_module || !w->shown || !w->times || find_classes(w) ||
+	if (!w->of_module || !w->shown || !w->times || add_classes(w) ||
 	    tw_add_in_order(table, w->classes.count, &order, w->a))
 		return TRAWL_ENOMEM;
 	if (w->who->unlinked.events) {

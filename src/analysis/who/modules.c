@@ -25,6 +25,7 @@ enum {
 	EVENTS,
 	SELF_EVENTS,
 	HOST,
+	IDLE,
 	GFLOP,
 	OF_ROOFLINE
 };
@@ -56,6 +57,11 @@ static const struct trawl_column columns[] = {
 				   .over_ranks = TRAWL_TOTAL, .values = "!>=0"),
 	[HOST] = TW_MS(TW_COL_HOST_TIME_MS, 14, "sum of durations of the calls on the host",
 		       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[IDLE] = TW_MS(
+		"idle caused (ms)", 14,
+		"idle time before work that is launched in the module, by calls that end after the GPU "
+		"fell idle; with all modules below it",
+		.over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[GFLOP] = TW_DECIMAL("GFLOP", "GFLOP", 9, 3, 12,
 			     "work of its operators with a cost model, and of those below it",
 			     .over_ranks = TRAWL_TOTAL, .values = ">0"),
@@ -89,6 +95,7 @@ struct rows {
 	const struct tw_analysis_input *in;
 	const struct tw_attributions *who;
 	struct effort *efforts; /* by module */
+	tw_wide *idle_ns;	/* by module, with those below; [0]: outside of all */
 	struct tw_str text;
 };
 
@@ -144,6 +151,35 @@ static int find_efforts(struct rows *rows)
 	return 0;
 }
 
+/* Idle time of all devices together, by what launched the work that ends it: that was late. */
+static int find_idle(struct rows *rows)
+{
+	const struct tw_derived *d = rows->in->derived;
+	const struct tw_events *e = &d->trace->events;
+	int64_t end_ns = INT64_MAX;
+	uint64_t g;
+	uint32_t i;
+
+	rows->idle_ns = tw_alloc_array(rows->in->allocator, (size_t)rows->who->module_count + 1,
+				       sizeof(*rows->idle_ns));
+	if (!rows->idle_ns)
+		return -1;
+	for (g = 0; g < d->gpu.count; g++) {
+		uint32_t node = d->gpu.launch[g], call = node == TW_NONE ? 0 : d->host.event[node];
+
+		if (node != TW_NONE && e->phase[call] == 'X' && d->gpu.start_ns[g] > end_ns &&
+		    (tw_wide)e->start_ns[call] + e->dur_ns[call] > end_ns)
+			rows->idle_ns[tw_attribution_of_node(rows->who, node)->path] +=
+				(tw_wide)d->gpu.start_ns[g] - end_ns;
+		if (!g || d->gpu.end_ns[g] > end_ns)
+			end_ns = d->gpu.end_ns[g];
+	}
+	for (i = rows->who->module_count; i-- > 1;)
+		if (rows->who->module[i].parent)
+			rows->idle_ns[rows->who->module[i].parent] += rows->idle_ns[i];
+	return 0;
+}
+
 static struct tw_order describe(void *context, uint32_t module)
 {
 	const struct rows *rows = context;
@@ -167,6 +203,7 @@ static int add_row(void *context, struct trawl_table *table, uint32_t number)
 		tw_table_set_integer(table, row, GFLOP, llround(rows->efforts[number].flops));
 	tw_set_percent(table, row, OF_ROOFLINE, rows->efforts[number].roofline_us * 1000,
 		       (double)rows->efforts[number].ns);
+	tw_set_sum(table, row, IDLE, rows->idle_ns[number]);
 	if (!number) {
 		tw_table_set_str(table, row, PATH, TW_LABEL_NONE);
 		return 0;
@@ -191,7 +228,7 @@ static int run_modules(const struct tw_analysis_input *in, struct trawl_table *t
 	if (!who->modules)
 		return 0;
 	tw_str_init(&rows.text, in->allocator);
-	if (find_efforts(&rows) ||
+	if (find_efforts(&rows) || find_idle(&rows) ||
 	    tw_add_in_order(table, who->module_count, &order, in->allocator) || rows.text.failed)
 		return TRAWL_ENOMEM;
 	if (who->unlinked.events) {

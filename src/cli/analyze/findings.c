@@ -91,6 +91,10 @@ static void add_finding(struct cli_screen *s, const struct row *r, bool of_step)
 			    cli_gain_words(cell_of(r, TW_COL_GAIN_HOW).text),
 			    cell_of(r, TW_COL_GAIN_PERCENT).real, cell_of(r, TW_COL_GAIN_MS).real,
 			    of_step ? " of a step" : "");
+	if (has(r, TW_COL_FINDING_PHASE)) {
+		tw_str_add_cstr(&line, ", in ");
+		add_text(&line, r, TW_COL_FINDING_PHASE);
+	}
 	tw_str_add_cstr(&s->out, "  ");
 	cli_add_line(s, &line, 5);
 	add_detail(s, r, "", TW_COL_FINDING_WHERE);

@@ -6,6 +6,7 @@
 #include "cli/sweep/sweep.h"
 #include "cli/trace/reporting.h"
 #include "io/sink.h"
+#include "os/file.h"
 #include "trawl/compare.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define PAGE "sweep_comparison_report.html"
+#define STACKS "stacks_difference.folded" /* beside the page */
 
 struct compare_command {
 	struct cli_reporting reporting;
@@ -24,6 +26,8 @@ struct compare_command {
 	int64_t max_memory;
 	double percent;	 /* of --fail-on, NaN: no gate */
 	unsigned sheets; /* in the workbook; 0: all */
+	unsigned stacks; /* enum cli_stacks */
+	const char *stacks_path;
 };
 
 struct comparison {
@@ -98,6 +102,10 @@ static const struct cli_option own_options[] = {
 	{ "sheets", 0, &sheets_kind, "LIST", AT(sheets),
 	  "sheets of reports in the workbook: gpu_timeline, ops_summary, kernel_summary, "
 	  "ops_all, roofline, all (default)" },
+	{ "stacks", 0, &cli_stacks, "HOW", AT(stacks),
+	  STACKS
+	  " beside the page, for flame graphs of the difference of two traces: modules, full "
+	  "or none (default)" },
 	{ "threads", 0, &cli_number_list, "LIST", AT(lists.threads),
 	  "only these thread counts of sweeps, such as 256,512" },
 	{ "channels", 0, &cli_number_list, "LIST", AT(lists.channels),
@@ -140,7 +148,10 @@ static int check_options(const struct cli_command *command, struct compare_comma
 	if (cmd->xlsx && !strcmp(cmd->xlsx, page))
 		return cli_usage_error(command, "page and workbook have the same name '%s'",
 				       cmd->xlsx);
+	if (cmd->stacks > CLI_STACKS_NONE && count > 2)
+		return cli_usage_error(command, "--stacks needs two sides, got %zu", count);
 	cmd->page = page;
+	cmd->stacks_path = cli_text("%.*s" STACKS, (int)(tw_file_name(page) - page), page);
 	if (!cmd->sheets)
 		cmd->sheets = TRAWL_COMPARE_EVERYTHING;
 	return -1;
@@ -159,6 +170,41 @@ static int write_workbook(struct comparison *c)
 		return cli_fail(&err);
 	if (!c->cmd->reporting.common.quiet)
 		cli_message("%zu tables written to %s", tables, c->cmd->xlsx);
+	return CLI_DONE;
+}
+
+/* ---- stacks */
+
+static void add_text(void *out, const char *text, size_t len)
+{
+	tw_str_add(out, text, len);
+}
+
+static int write_stacks(const struct comparison *c, bool *incomplete)
+{
+	bool full = c->cmd->stacks == CLI_STACKS_FULL;
+	struct trawl_error err;
+	struct tw_str text;
+	int status;
+
+	if (c->cmd->stacks <= CLI_STACKS_NONE)
+		return CLI_DONE;
+	tw_str_init(&text, trawl_allocator_default());
+	status = trawl_comparison_stacks(
+		c->of, 0, full ? TRAWL_STACKS_FULL : TRAWL_STACKS_BY_MODULE, add_text, &text, &err);
+	if (!status)
+		status = tw_sink_write_text(c->cmd->stacks_path, &text, trawl_allocator_default(),
+					    &err);
+	tw_str_release(&text);
+	if (status == TRAWL_ENODATA) {
+		cli_message("no " STACKS ": %s", err.message);
+		*incomplete = true;
+		return CLI_DONE;
+	}
+	if (status)
+		return cli_fail(&err);
+	if (!c->cmd->reporting.common.quiet)
+		cli_message("stacks written to %s", c->cmd->stacks_path);
 	return CLI_DONE;
 }
 
@@ -223,6 +269,8 @@ static int write_and_print(struct comparison *c, bool *incomplete)
 
 	if (written == CLI_DONE && c->cmd->xlsx)
 		written = write_workbook(c);
+	if (written == CLI_DONE)
+		written = write_stacks(c, incomplete);
 	printed = print_result(c);
 	return written == CLI_DONE && printed == CLI_DONE ? CLI_DONE : CLI_FAILED;
 }
@@ -248,6 +296,7 @@ static struct trawl_compare_options options_of(const struct compare_command *cmd
 		.in_common = !isnan(cmd->percent),
 		.strict = cmd->reporting.common.strict,
 		.workbook = cmd->xlsx,
+		.full_stacks = cmd->stacks == CLI_STACKS_FULL,
 		.sheets = cmd->sheets,
 		.block_size = cli_block_size(),
 		.progress = cli_progress_update,
@@ -286,6 +335,8 @@ static int compare_sides(struct comparison *c, const char *const *paths, size_t 
 		status = tw_sink_check(cmd->page, &err);
 	if (!status && cmd->xlsx)
 		status = tw_sink_check(cmd->xlsx, &err);
+	if (!status && cmd->stacks > CLI_STACKS_NONE)
+		status = tw_sink_check(cmd->stacks_path, &err);
 	return status ? cli_fail(&err) : show(c);
 }
 

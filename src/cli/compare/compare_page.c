@@ -6,6 +6,7 @@
 #include "render/charts/variance_plots.h"
 #include "render/pages/compare_page.h"
 #include "study/compare/columns.h"
+#include "table/columns.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +28,13 @@ static const char *const shown_columns[] = {
 	TW_COL_TEST_CONFIGURATION,
 	"type",
 	"part",
+	TW_COL_MODULE,
+	TW_COL_MODULE_CLASS,
+	TW_COL_CALL_SITE,
+	"pass",
+	"phase",
+	"step",
+	TW_COL_TEST_NAME,
 	TW_COL_FINDING_N,
 	TW_COL_FINDING_TITLE,
 	"stage",
@@ -49,6 +57,8 @@ static const char *const shown_columns[] = {
 	TW_COL_TEST_OVERLAP,
 	TW_COL_BASELINE_EXPOSED_MS,
 	TW_COL_TEST_EXPOSED_MS,
+	TW_COL_BASELINE_INCLUSIVE_MS,
+	TW_COL_TEST_INCLUSIVE_MS,
 	TW_COL_GAIN_MS,
 	TW_COL_GAIN_PERCENT,
 	TW_COL_GAIN_TOGETHER_PERCENT,
@@ -109,6 +119,16 @@ static const struct {
 	{ TW_DIFFERENCE_SPLIT, "Breakdown of the Difference",
 	  "Means over the ranks of both sides: rows add up to the total. Waiting is for the rank of the "
 	  "row, transfer the rest of exposed communication." },
+	{ TW_STEP_CHANGES, "Steps", "GPU time of what each step launched, summed over ranks." },
+	{ TW_PHASE_CHANGES, "Phases", "GPU time of what inference steps launched, by phase." },
+	{ TW_PASS_CHANGES, "Passes", "GPU time, summed over ranks." },
+	{ TW_MODULE_CHANGES, "Modules",
+	  "GPU time that a module launched itself, summed over ranks; rows add up to all GPU time. "
+	  "Inclusive: with all modules below it." },
+	{ TW_MODULE_CLASS_CHANGES, "Classes of Modules",
+	  "The same of all modules that differ in their numbers only." },
+	{ TW_MODULE_OPERATION_CHANGES, "Operations by Module", NULL },
+	{ TW_CALL_SITE_CHANGES, "Call Sites", "GPU time by the line that launched it." },
 	{ TW_RANK_CHANGES, "Compute Time by Rank",
 	  "A rank that alone computes much longer than before is a straggler: the communication "
 	  "time of the other ranks grows." },
@@ -153,6 +173,7 @@ static size_t count_folded(const struct trawl_table *table)
 struct made {
 	struct trawl_table *narrow[ON_PAGE * TRAWL_COMPARE_MOST_SIDES + 1];
 	struct tw_page_table tables[ON_PAGE * TRAWL_COMPARE_MOST_SIDES + 1];
+	struct tw_str charts[TRAWL_COMPARE_MOST_SIDES]; /* of each pair */
 	size_t count;
 	const char *lines[TRAWL_COMPARE_MOST_SIDES][TW_ANSWER_LINES]; /* of each pair */
 };
@@ -184,7 +205,9 @@ static int add_pair(struct made *m, const struct trawl_comparison *c, size_t pai
 	const struct tw_pair *p = &c->pairs[pair];
 	size_t first = m->count, i;
 	bool parted = c->side_count > 2;
+	struct tw_str *chart = &m->charts[pair];
 
+	tw_str_init(chart, trawl_allocator_default());
 	for (i = 0; i < p->answer.count; i++)
 		m->lines[pair][i] = p->answer.lines[i].ptr;
 	for (i = 0; i < ON_PAGE; i++) {
@@ -194,6 +217,10 @@ static int add_pair(struct made *m, const struct trawl_comparison *c, size_t pai
 		    !(parted && on_page[i].table == TW_COMPARISON_SUMMARY) &&
 		    add_table(m, on_page[i].heading, on_page[i].text, table))
 			return TRAWL_ENOMEM;
+		if (on_page[i].table == TW_MODULE_CHANGES && tw_difference_chart(p, chart)) {
+			m->tables[m->count - 1].chart = chart;
+			m->tables[m->count - 1].open = true;
+		}
 	}
 	if (!parted || m->count == first)
 		return 0;
@@ -355,6 +382,8 @@ int cli_write_comparison_page(const struct trawl_comparison *c, const char *path
 	}
 	for (i = 0; i < made->count; i++)
 		trawl_table_free(made->narrow[i]);
+	for (i = 0; i < c->pair_count; i++)
+		tw_str_release(&made->charts[i]);
 	tw_str_release(&html);
 	tw_str_release(&told);
 	return status ? CLI_FAILED : CLI_DONE;

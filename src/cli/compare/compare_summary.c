@@ -253,6 +253,9 @@ static void add_tables(const struct tw_changes *changes, struct cli_screen *s)
 	add_causes(changes, s);
 	add_stages(changes, s);
 	add_items(changes, TW_RANGE, "NVTX ranges with a difference", s);
+	add_items(changes, TW_STEP, "steps with a difference in GPU time", s);
+	add_items(changes, TW_PHASE, "phases with a difference in GPU time", s);
+	add_items(changes, TW_MODULE, "modules with a difference in GPU time of their own", s);
 	add_items(changes, TW_OPERATION, "operators with a difference", s);
 	add_items(changes, TW_KERNEL, "kernels with a difference", s);
 	add_items(changes, tw_changes_collectives(changes), "collectives with a difference", s);

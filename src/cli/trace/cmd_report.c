@@ -1,5 +1,6 @@
 /* trawl report: from a trace to its tables, as files and as a summary; of ranks report_ranks.c. */
 #include "cli/ranks/report_ranks.h"
+#include "cli/ranks/report_tables.h"
 #include "cli/screen.h"
 
 #include "cli/processes.h"
@@ -15,14 +16,10 @@
 #define ROOFLINE "roofline.svg"
 #define STACKS "stacks.folded"
 
-enum { STACKS_DEFAULT, STACKS_NONE, STACKS_MODULES, STACKS_FULL };
-
-static const char *const stacks_words[] = { "none", "modules", "full", NULL };
-static const struct cli_kind stacks_kind = { cli_read_word, stacks_words, STACKS_NONE };
-
 struct report_command {
 	struct cli_reporting reporting;
 	struct cli_ranks ranks;
+	struct cli_tables tables;
 	unsigned top_ops;
 	bool plots, each;
 	unsigned stacks;
@@ -52,17 +49,17 @@ static void write_text(void *sink, const char *text, size_t len)
 static int write_stacks(const struct report_command *c, const struct trawl_report *report,
 			struct cli_outputs *o, struct trawl_error *err)
 {
-	bool asked = c->stacks > STACKS_NONE;
+	bool asked = c->stacks > CLI_STACKS_NONE;
 	struct tw_sink *sink;
 	int status;
 
-	if (c->stacks == STACKS_NONE || (!asked && c->reporting.no_csv))
+	if (c->stacks == CLI_STACKS_NONE || (!asked && c->reporting.no_csv))
 		return 0;
 	status = tw_sink_open(&sink, cli_below(o->dir, STACKS), trawl_allocator_default(), err);
 	if (status)
 		return status;
 	status = trawl_report_stacks(
-		report, c->stacks == STACKS_FULL ? TRAWL_STACKS_FULL : TRAWL_STACKS_BY_MODULE,
+		report, c->stacks == CLI_STACKS_FULL ? TRAWL_STACKS_FULL : TRAWL_STACKS_BY_MODULE,
 		write_text, sink, err);
 	if (!status) {
 		o->stacks = STACKS;
@@ -267,12 +264,12 @@ static int report_each(struct report_command *c, const char *const *arguments, s
 static const struct cli_option own_options[] = {
 	{ "top-ops", 0, &cli_count, "N", AT(top_ops), "operators in the summary (default 10)" },
 	{ "plots", 0, &cli_flag, NULL, AT(plots), "draw " ROOFLINE },
-	{ "stacks", 0, &stacks_kind, "HOW", AT(stacks),
+	{ "stacks", 0, &cli_stacks, "HOW", AT(stacks),
 	  STACKS " for flame graphs: modules (default), full or none" },
 	{ "call-stack", 0, &cli_flag, NULL, AT(reporting.options.call_stack),
 	  "add call stacks to the tables of operators by arguments" },
 	{ "group-by", 0, &cli_string, "WHAT", AT(reporting.options.group_by),
-	  "rows of operators and kernels for each module, site, pass, step or phase" },
+	  "rows of operators and kernels for each module, site, pass, step, phase or stream" },
 	{ "no-python", 0, &cli_flag, NULL, AT(reporting.options.no_python),
 	  "skip Python functions: faster, without modules and call sites" },
 	{ "each", 0, &cli_flag, NULL, AT(each),
@@ -281,16 +278,38 @@ static const struct cli_option own_options[] = {
 };
 
 static const struct cli_options options[] = {
-	CLI_COUNTING(AT(reporting)),	  { .list = own_options },
-	CLI_GRAPHS(AT(reporting)),	  CLI_NO_XLSX(AT(reporting)),
-	CLI_NO_CSV(AT(reporting)),	  CLI_RANKS(AT(ranks)),
-	CLI_VIEW(AT(reporting)),	  CLI_OUTPUT(AT(reporting.common)),
-	CLI_COMMON(AT(reporting.common)), { 0 },
+	CLI_COUNTING(AT(reporting)),
+	{ .list = own_options },
+	CLI_TABLES(AT(tables)),
+	CLI_GRAPHS(AT(reporting)),
+	CLI_NO_XLSX(AT(reporting)),
+	CLI_NO_CSV(AT(reporting)),
+	CLI_RANKS(AT(ranks)),
+	CLI_VIEW(AT(reporting)),
+	CLI_OUTPUT(AT(reporting.common)),
+	CLI_COMMON(AT(reporting.common)),
+	{ 0 },
 };
+
+/* With --table nothing but tables is made, without it there is nothing to choose rows of. */
+static int check_tables(const struct report_command *c, const struct cli_command *command)
+{
+	const struct cli_tables *t = &c->tables;
+
+	if (!t->names)
+		return t->top != CLI_TOP_SCREEN || t->sort || t->columns ?
+			       cli_usage_error(command,
+					       "--top, --sort and --columns need --table") :
+			       -1;
+	return c->plots || c->each || c->stacks || c->reporting.common.output ?
+		       cli_usage_error(command, "--table writes no files: without -o, --plots, "
+						"--stacks and --each") :
+		       -1;
+}
 
 static int report(const struct cli_command *command, int argc, char **argv)
 {
-	struct report_command c = { .top_ops = 10 };
+	struct report_command c = { .top_ops = 10, .tables = { .top = CLI_TOP_SCREEN } };
 	struct cli_reporting *r = &c.reporting;
 	const char *const *arguments = (const char *const *)argv;
 	int status, count;
@@ -299,6 +318,8 @@ static int report(const struct cli_command *command, int argc, char **argv)
 	status = cli_begin(command, &c, argc, argv, &count);
 	if (status < 0)
 		status = cli_reporting_view(r, command);
+	if (status < 0)
+		status = check_tables(&c, command);
 	if (status >= 0)
 		return status;
 	if (!count)
@@ -306,6 +327,8 @@ static int report(const struct cli_command *command, int argc, char **argv)
 	status = cli_list_sources(r, &c.ranks.options);
 	if (status != CLI_DONE)
 		return status;
+	if (c.tables.names)
+		return cli_report_tables(&c.tables, r, &c.ranks, arguments, (size_t)count);
 	if (c.each)
 		return report_each(&c, arguments, (size_t)count);
 	if (!cli_is_rank_set(arguments, (size_t)count)) {
@@ -329,6 +352,7 @@ const struct cli_command cli_command_report = {
 	"tables over all ranks, with mean, min, max and slowest rank.\n"
 	"\n"
 	"  trawl report trace.json.gz -o report --step 3\n"
+	"  trawl report trace.json.gz --table steps,streams --format csv\n"
 	"  trawl report run/profiles -o report --gpus-per-node 8\n",
 	options,
 	report,

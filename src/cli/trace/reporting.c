@@ -12,6 +12,9 @@
 #include <string.h>
 
 static const char *const by_words[] = { "launch", "time", NULL };
+static const char *const stacks_words[] = { "none", "modules", "full", NULL };
+const struct cli_kind cli_stacks = { cli_read_word, stacks_words, CLI_STACKS_NONE };
+
 const struct cli_kind cli_by = { cli_read_word, by_words, CLI_BY_LAUNCH };
 
 #define AT(member) offsetof(struct cli_reporting, member)

@@ -21,6 +21,10 @@ struct cli_reporting {
 	bool no_xlsx, no_csv;
 };
 
+/* --stacks */
+enum cli_stacks { CLI_STACKS_DEFAULT, CLI_STACKS_NONE, CLI_STACKS_MODULES, CLI_STACKS_FULL };
+extern const struct cli_kind cli_stacks;
+
 enum cli_by { CLI_BY_DEFAULT, CLI_BY_LAUNCH, CLI_BY_TIME };
 
 /* Lists of options that are bound to a struct cli_reporting. */

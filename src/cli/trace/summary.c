@@ -249,7 +249,8 @@ static void add_timeline(const struct trawl_report *report, bool several, struct
 		add_lost_launches(report, s);
 		return;
 	}
-	cli_add_heading(s, several ? "GPU time, all devices combined" : "GPU time");
+	cli_add_heading(s, several ? "GPU time, all devices combined; share of the total" :
+				     "GPU time; share of the total");
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double share;
 
@@ -272,10 +273,11 @@ static void add_timeline(const struct trawl_report *report, bool several, struct
 
 static const struct trawl_column top_gpu[] = {
 	TW_TEXT("operation", 40, "op name"),
-	TW_TEXT("category", 20, "categories of its kernels"),
+	TW_TEXT("category", 20, "category of its first call"),
 	TW_INTEGER("calls", 8, "calls", .values = "!>=1"),
-	TW_MS(TW_COL_GPU_TIME_MS, 12, "GPU time of its kernels", .values = ">=0"),
-	TW_PERCENT_1("share (%)", 8, "share of the GPU time of all ops", .values = ">=0"),
+	TW_MS(TW_COL_GPU_TIME_MS, 12, "sum of the GPU work that it launches", .values = ">=0"),
+	TW_PERCENT_1(TW_COL_SHARE_PERCENT, 8, "share of the summed duration of all GPU work",
+		     .values = ">=0"),
 	TW_PERCENT_1("roofline (%)", 8,
 		     "roofline time / kernel time, over its rows in unified_perf_summary with both"),
 };
@@ -306,31 +308,10 @@ static const struct tw_table_spec top_host_spec = { .name = "top_operations",
 						    .keep_empty = true };
 
 /* Where the columns of the two come from. */
-static const char *const top_gpu_sources[] = { "name",
-					       TW_COL_CATEGORIES,
-					       TW_COL_COUNT,
-					       TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
-					       TW_COL_PERCENTAGE,
-					       NULL };
+static const char *const top_gpu_sources[] = { "operator",    "category",	    "calls",
+					       TW_COL_SUM_MS, TW_COL_SHARE_PERCENT, NULL };
 static const char *const top_host_sources[] = { "name", TW_COL_COUNT, TW_COL_SELF_HOST_TIME_MS,
 						TW_COL_PERCENTAGE };
-
-/* "['GEMM', 'other']", as the tables have it, as "GEMM, other". */
-static void copy_categories(struct trawl_table *to, size_t row, size_t column,
-			    const struct trawl_table *from)
-{
-	struct trawl_cell cell = tw_table_cell(from, row, TW_COL_CATEGORIES);
-	struct tw_str plain;
-	size_t i;
-
-	tw_str_init(&plain, trawl_allocator_default());
-	for (i = 0; i < cell.text_len; i++)
-		if (!strchr("[]'", cell.text[i]))
-			tw_str_add_char(&plain, cell.text[i]);
-	if (plain.len)
-		tw_table_set_text(to, row, column, plain.ptr, plain.len);
-	tw_str_release(&plain);
-}
 
 static double percent_of_roofline(const struct trawl_table *table, size_t row)
 {
@@ -465,64 +446,127 @@ static void note_over_roofline(const struct trawl_report *report, struct trawl_t
 	tw_str_release(&line);
 }
 
-struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops,
-				       bool over_roofline)
+/* All rows of operators but that of the work in none, which is the last. */
+static size_t operator_rows(const struct trawl_table *ops)
 {
-	const struct trawl_table *ops = trawl_report_find(report, "ops_summary");
+	size_t rows = ops ? trawl_table_rows(ops) : 0;
+
+	return rows && tw_table_text_is(ops, rows - 1, 0, TW_LABEL_NOT_ATTRIBUTED) ? rows - 1 :
+										     rows;
+}
+
+static void add_top_row(struct trawl_table *top, const char *const *sources,
+			const struct trawl_table *ops, size_t from, const struct trawl_table *work)
+{
+	size_t row = tw_table_add_row(top), column;
+
+	for (column = 0; column < trawl_table_columns(top); column++) {
+		if (sources[column])
+			tw_table_copy_cell(top, row, column, ops, from,
+					   trawl_table_find_column(ops, sources[column]));
+		else if (work)
+			tw_table_set_real(top, row, column,
+					  roofline_of_name(work,
+							   tw_table_cell(ops, from, sources[0])));
+	}
+}
+
+struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops,
+				       bool screen)
+{
+	const struct trawl_table *ops = trawl_report_find(report, "ops");
 	const struct trawl_table *work = trawl_report_find(report, "unified_perf_summary");
-	bool gpu = ops != NULL;
-	struct trawl_table *top;
+	bool gpu = operator_rows(ops) > 0;
 	const char *const *sources = gpu ? top_gpu_sources : top_host_sources;
-	size_t row, column, rows;
+	struct trawl_table *top;
+	size_t row, rows;
 
 	if (has_no_operations(report) && trawl_report_find(report, "nvtx_ranges"))
 		return cli_top_ranges(report, top_ops);
 	if (has_no_operations(report) && gpu)
-		return cli_top_kernels(report, top_ops);
+		return cli_top_kernels(report, top_ops, screen);
 	top = tw_table_new(top_spec(report, gpu), trawl_allocator_default());
-	if (!ops && !has_gpu_events(report))
-		ops = trawl_report_find(report, "cpu_ops");
+	if (!gpu)
+		ops = has_gpu_events(report) ? NULL : trawl_report_find(report, "cpu_ops");
 	if (!top || !ops)
 		return top;
-	rows = trawl_table_rows(ops) < top_ops ? trawl_table_rows(ops) : top_ops;
-	for (row = 0; row < rows; row++) {
-		tw_table_add_row(top);
-		for (column = 0; column < trawl_table_columns(top); column++) {
-			if (!sources[column] && work)
-				tw_table_set_real(
-					top, row, column,
-					roofline_of_name(work, tw_table_cell(ops, row, "name")));
-			else if (sources[column] && !strcmp(sources[column], TW_COL_CATEGORIES))
-				copy_categories(top, row, column, ops);
-			else if (sources[column])
-				tw_table_copy_cell(top, row, column, ops, row,
-						   trawl_table_find_column(ops, sources[column]));
-		}
-	}
+	rows = operator_rows(ops);
+	for (row = 0; row < rows && row < top_ops; row++)
+		add_top_row(top, sources, ops, row, work);
+	if (screen && top_ops && rows < trawl_table_rows(ops))
+		add_top_row(top, sources, ops, rows, NULL);
 	if (trawl_report_view(report)[0])
 		tw_table_add_note(top, "view: %s", trawl_report_view(report));
-	if (over_roofline)
+	if (!screen)
 		note_over_roofline(report, top);
 	return tw_table_finished(top);
 }
 
+/* The sum of a column of times. */
+static tw_wide sum_of(const struct trawl_table *table, const char *header)
+{
+	tw_wide sum = 0;
+	size_t row;
+
+	for (row = 0; table && row < trawl_table_rows(table); row++)
+		sum += tw_table_cell(table, row, header).integer;
+	return sum;
+}
+
+#define SHARE_OF_ALL "; share of all GPU work"
+
+static void add_shares(struct cli_screen *s, struct trawl_table *table)
+{
+	char heading[160];
+
+	if (!table) {
+		s->out.failed = true;
+		return;
+	}
+	snprintf(heading, sizeof(heading), "%s%s", trawl_table_meaning(table),
+		 tw_table_has_column(table, TW_COL_SHARE_PERCENT) &&
+				 tw_table_has_column(table, TW_COL_GPU_TIME_MS) ?
+			 SHARE_OF_ALL :
+			 "");
+	cli_add_table(s, table, heading);
+}
+
+#define MOST_KERNELS 5
+
+/* Unless each of the first operators is one kernel, and the tables say the same. */
+static bool kernels_differ(const struct trawl_table *ops, const struct trawl_table *kernels)
+{
+	size_t row, rows = operator_rows(ops);
+
+	for (row = 0; row < MOST_KERNELS && row < trawl_table_rows(kernels); row++)
+		if (row >= rows || tw_table_cell(ops, row, TW_COL_SUM_MS).integer !=
+					   tw_table_cell(kernels, row, TW_COL_SUM_MS).integer)
+			return true;
+	return false;
+}
+
 static void add_top(const struct trawl_report *report, size_t top_ops, struct cli_screen *s)
 {
-	struct trawl_table *top = cli_top_operations(report, top_ops, false);
+	const struct trawl_table *kernels = trawl_report_find(report, "kernels");
+	size_t most = top_ops < MOST_KERNELS ? top_ops : MOST_KERNELS;
 
-	cli_add_table(s, top, top ? trawl_table_meaning(top) : "");
+	add_shares(s, cli_top_operations(report, top_ops, true));
+	if (kernels && !has_no_operations(report) &&
+	    kernels_differ(trawl_report_find(report, "ops"), kernels))
+		add_shares(s, cli_top_kernels(report, most, true));
 }
 
 static const struct trawl_column kernel_kinds[] = {
 	TW_TEXT(TW_COL_KERNEL_CATEGORY, 20, "category, from kernel names"),
 	TW_INTEGER("kernels", 8, "number of kernels"),
 	TW_MS(TW_COL_GPU_TIME_MS, 12, "total kernel time", .values = ">=0"),
-	TW_PERCENT_1("share (%)", 8, "share of the time of all kernels", .values = ">=0"),
+	TW_PERCENT_1(TW_COL_SHARE_PERCENT, 8, "share of the summed duration of all GPU work",
+		     .values = ">=0"),
 };
 
-static const struct tw_table_spec kernel_kinds_spec =
-	TW_SPEC("kernel_kinds", "GPU time by kernel category (most of it without a known op)",
-		kernel_kinds, .keep_empty = true);
+static const struct tw_table_spec kernel_kinds_spec = TW_SPEC(
+	"kernel_kinds", "GPU time by kernel category (most without a known op)" SHARE_OF_ALL,
+	kernel_kinds, .keep_empty = true);
 
 static const char *const kernel_kind_sources[] = { TW_COL_KERNEL_CATEGORY, "kernels",
 						   TW_COL_KERNEL_TIME_MS, TW_COL_PERCENTAGE };
@@ -530,24 +574,25 @@ static const char *const kernel_kind_sources[] = { TW_COL_KERNEL_CATEGORY, "kern
 /* Whether operations explain less than half of the kernels' time, and names more. */
 static bool names_tell_more(const struct trawl_table *kinds)
 {
-	tw_wide total = 0, alone = 0;
-	size_t row, rows = kinds ? trawl_table_rows(kinds) : 0;
-
-	for (row = 0; row < rows; row++) {
-		total += tw_table_cell(kinds, row, TW_COL_KERNEL_TIME_MS).integer;
-		alone += tw_table_cell(kinds, row, TW_COL_WITHOUT_OPERATION_MS).integer;
-	}
-	return rows > 1 && 2 * alone > total;
+	return kinds && trawl_table_rows(kinds) > 1 &&
+	       2 * sum_of(kinds, TW_COL_WITHOUT_OPERATION_MS) >
+		       sum_of(kinds, TW_COL_KERNEL_TIME_MS);
 }
 
 static void add_kernel_kinds(const struct trawl_report *report, size_t most, struct cli_screen *s)
 {
 	const struct trawl_table *from = trawl_report_find(report, "kernel_categories");
+	double work = (double)sum_of(trawl_report_find(report, "ops"), TW_COL_SUM_MS);
+	struct trawl_table *kinds;
+	size_t row;
 
-	if (names_tell_more(from))
-		cli_add_table(s,
-			      cli_first_rows(&kernel_kinds_spec, from, kernel_kind_sources, most),
-			      kernel_kinds_spec.meaning);
+	if (!names_tell_more(from))
+		return;
+	kinds = cli_first_rows(&kernel_kinds_spec, from, kernel_kind_sources, most);
+	for (row = 0; kinds && row < trawl_table_rows(kinds); row++)
+		tw_table_set_real(kinds, row, 3,
+				  100 * (double)trawl_table_cell(kinds, row, 2).integer / work);
+	cli_add_table(s, kinds, kernel_kinds_spec.meaning);
 }
 
 static void add_unlinked(const struct trawl_report *report, struct tw_str *out)

@@ -59,11 +59,12 @@ static const struct trawl_column module_columns[] = {
 	TW_INTEGER("instances", 8, "paths of the class"),
 	TW_MS(TW_COL_SELF_GPU_TIME_MS, 12,
 	      "sum of GPU events launched in them and in no module below"),
-	TW_PERCENT_1("of all GPU time (%)", 8, "share of the durations of all GPU events"),
+	TW_PERCENT_1("share (%)", 8, "share of the durations of all GPU events"),
 };
 
 static const struct tw_table_spec modules_spec =
-	TW_SPEC("top_modules", "top modules by GPU time (self, by class)", module_columns);
+	TW_SPEC("top_modules", "top modules by GPU time (self, by class); share of all GPU work",
+		module_columns);
 
 /* The innermost class of a path, and its sums. */
 struct class
@@ -159,11 +160,11 @@ static void add_top_modules(const struct trawl_table *classes, size_t most, stru
 static const struct trawl_column site_columns[] = {
 	TW_TEXT(TW_COL_CALL_SITE, SITE_CELLS, "file, line and function of the program"),
 	TW_MS(TW_COL_GPU_TIME_MS, 12, "sum of GPU events launched from there"),
-	TW_PERCENT_1("of all GPU time (%)", 8, "share of the durations of all GPU events"),
+	TW_PERCENT_1("share (%)", 8, "share of the durations of all GPU events"),
 };
 
-static const struct tw_table_spec sites_spec =
-	TW_SPEC("top_call_sites", "top call sites by GPU time", site_columns);
+static const struct tw_table_spec sites_spec = TW_SPEC(
+	"top_call_sites", "top call sites by GPU time; share of all GPU work", site_columns);
 
 /* "…/model_executor/cuda_graph_runner.py(1333): replay" */
 static void shorten_site(struct trawl_table *table, size_t row)

@@ -115,6 +115,7 @@ const char *const tw_compare_style[] = {
 	".chart { max-width: 700px; margin: 0.7em 0; }",
 	"figcaption { background: var(--head); color: var(--head-text); font-weight: 600; padding: 0.35em 0.6em; }",
 	"img { display: block; width: 100%; height: auto; background: #ffffff; }",
+	".chart svg { display: block; width: 100%; height: auto; }",
 	".missing { padding: 1.5em 0.8em; margin: 0; color: var(--faint); text-align: center; }",
 	".files { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 2rem; }",
 	"@media (max-width: 700px) {",
@@ -139,6 +140,6 @@ const char *const tw_compare_style[] = {
 	"}",
 };
 
-const size_t tw_compare_style_lines = 135;
+const size_t tw_compare_style_lines = 136;
 
-const char tw_compare_style_hash[] = "sha256-0KC6cJ6lWnaf9a4FhYUxTcuOMxdOiNjGPlm/7YsBHro=";
+const char tw_compare_style_hash[] = "sha256-V0PLQgaKmT1ZFYjMlXpdz5mW9rTUzpmKl9bioWv5Qn8=";

@@ -75,6 +75,9 @@
 /* % of what a part changed by over the ranks: at or above it the rank is named in the breakdown of a difference */
 #define TW_LIMIT_SPLIT_RANK_PERCENT 75
 
+/* % of the difference of GPU time of both sides: at or above it, with less of the baseline's GPU time, the answer names a step, phase, module or call site */
+#define TW_LIMIT_PLACE_PERCENT 75
+
 /* % of the part that changed most: at or above it the rest of the total is shown */
 #define TW_LIMIT_REST_PERCENT 1
 
@@ -206,6 +209,33 @@
 
 /* ns: the gap between kernels of a stream that has none */
 #define TW_LIMIT_UNSEEN_GAP_NS 1000
+
+/* % of the gain: work with a smaller share of it does not give a finding module and call site */
+#define TW_LIMIT_WHOSE_LEAST_PERCENT 10
+
+/* % of the gain: passes and phases with a smaller share of it are not named */
+#define TW_LIMIT_SHARE_LEAST_PERCENT 5
+
+/* siblings: with fewer no module is slower than its siblings */
+#define TW_LIMIT_SIBLINGS_LEAST 4
+
+/* steps: a module that was compared in fewer is not slower than its siblings */
+#define TW_LIMIT_SIBLING_STEPS 2
+
+/* 1 / this of the modules: with more slow ones (one is always allowed) no module is slower than its siblings */
+#define TW_LIMIT_SIBLINGS_SLOW_SHARE 10
+
+/* scaled median absolute deviations from the median: a module that is farther may be slower than its siblings */
+#define TW_LIMIT_SIBLING_MADS 3
+
+/* % of the median: a module that is farther may be slower than its siblings */
+#define TW_LIMIT_SIBLING_PERCENT 5
+
+/* % of the gaps that launches end: modules with a smaller share are not where a run is launch-bound */
+#define TW_LIMIT_LAUNCH_PLACE_PERCENT 80
+
+/* % of the window: modules whose gaps take a larger part are no place of their own */
+#define TW_LIMIT_LAUNCH_PLACE_TIME_PERCENT 50
 
 /* ns: gains in the same such part of time are the same */
 #define TW_LIMIT_SAME_GAIN_NS 1000

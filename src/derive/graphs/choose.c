@@ -121,16 +121,9 @@ static void compare_equal(struct tw_chooser *c, uint32_t capture, struct tw_choi
 		    !are_same(tw_keys_of(c, other), tw_keys_of(c, capture)))
 			continue;
 		choice->others++;
-		for (i = 0; !c->asked[capture] && i < list[capture].call_count; i++) {
-			const struct tw_captured_call *x = &calls[first + i];
-			const struct tw_captured_call *y = &calls[list[other].first_call + i];
-
-			c->differ[first + i] |= (x->op != y->op ? TW_DIFFER_OP : 0) |
-						(x->dims != y->dims ? TW_DIFFER_DIMS : 0) |
-						(x->module != y->module || x->site != y->site ?
-							 TW_DIFFER_MODULE :
-							 0);
-		}
+		for (i = 0; !c->asked[capture] && i < list[capture].call_count; i++)
+			c->differ[first + i] |= tw_calls_differ(&calls[first + i],
+								&calls[list[other].first_call + i]);
 	}
 	c->asked[capture] = 1;
 	for (i = 0; i < list[capture].call_count; i++)

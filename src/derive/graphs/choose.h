@@ -20,6 +20,14 @@ struct tw_choice {
 	bool ops_differ;  /* they have other operators */
 };
 
+static inline uint8_t tw_calls_differ(const struct tw_captured_call *x,
+				      const struct tw_captured_call *y)
+{
+	return (uint8_t)((x->op != y->op ? TW_DIFFER_OP : 0) |
+			 (x->dims != y->dims ? TW_DIFFER_DIMS : 0) |
+			 (x->module != y->module || x->site != y->site ? TW_DIFFER_MODULE : 0));
+}
+
 /* The captures of a trace, ready to be compared. */
 struct tw_chooser {
 	const struct tw_captures *captures;

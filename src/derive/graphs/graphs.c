@@ -90,7 +90,7 @@ static int list_events(struct work *w, const uint32_t *of_node)
 
 /* ---- nodes of a launch, as they are compared */
 
-uint32_t tw_replay_key(struct work *w, uint32_t g)
+static uint32_t key_of(struct work *w, uint32_t g)
 {
 	const struct tw_derived *d = w->d;
 	uint32_t event = d->gpu.event[g], name = d->trace->events.name[event];
@@ -103,16 +103,17 @@ uint32_t tw_replay_key(struct work *w, uint32_t g)
 	return w->key_of_name[name];
 }
 
-static void read_nodes(struct work *w, const struct tw_graph_launch *launch, uint32_t *keys)
+static struct tw_nodes nodes_of(struct work *w, const struct tw_graph_launch *launch)
 {
-	const uint32_t *events = w->events + launch->first;
+	const uint32_t *events = w->events + launch->first, *queue = w->d->gpu.queue;
+	struct tw_nodes nodes = { w->keys + launch->first, w->counted, launch->count, false };
 	uint32_t i;
 
-	w->several_streams = false;
 	for (i = 0; i < launch->count; i++) {
-		keys[i] = tw_replay_key(w, events[i]);
-		w->several_streams |= w->d->gpu.queue[events[i]] != w->d->gpu.queue[events[0]];
+		w->counted[i] = nodes.keys[i] < TW_CALL_FILL ? TW_CALL_ANY : nodes.keys[i];
+		nodes.several_streams |= queue[events[i]] != queue[events[0]];
 	}
+	return nodes;
 }
 
 /* ---- which launches are of one graph */
@@ -134,6 +135,7 @@ static uint64_t id_of(const struct work *w, uint32_t g)
 static uint64_t signature_of(struct work *w, const struct tw_graph_launch *launch)
 {
 	const uint32_t *events = w->events + launch->first, *queue = w->d->gpu.queue;
+	const uint32_t *keys = w->keys + launch->first;
 	uint64_t hash = launch->count;
 	uint32_t i;
 
@@ -143,7 +145,7 @@ static uint64_t signature_of(struct work *w, const struct tw_graph_launch *launc
 		uint64_t *of = &w->queue_hash[queue[events[i]]];
 
 		hash -= *of;
-		*of = tw_hash_mix(*of ^ tw_hash_secret[0] ^ (uint64_t)w->keys[i] << 32,
+		*of = tw_hash_mix(*of ^ tw_hash_secret[0] ^ (uint64_t)keys[i] << 32,
 				  tw_hash_secret[1]);
 		hash += *of;
 	}
@@ -159,25 +161,13 @@ static uint64_t launch_id(const struct work *w, const struct tw_graph_launch *la
 	return id && id == id_of(w, events[launch->count - 1]) ? id : 0;
 }
 
-static struct tw_nodes nodes_of(struct work *w, const struct tw_graph_launch *launch,
-				const uint32_t *keys)
-{
-	uint32_t i;
-
-	for (i = 0; i < launch->count; i++)
-		w->counted[i] = keys[i] < TW_CALL_FILL ? TW_CALL_ANY : keys[i];
-	return (struct tw_nodes){ keys, w->counted, launch->count, w->several_streams };
-}
-
-/* Whether the k-th launch matches the k-th capture, for all of them. */
+/* Whether no launch has an id, and the k-th matches the k-th capture, for all of them. */
 static int find_pieces(struct work *w)
 {
 	const struct tw_graphs *graphs = w->graphs;
 	uint32_t i;
 
-	if (w->chooser.count != graphs->launches.count || w->chooser.count < 2)
-		return 0;
-	w->pieces = true;
+	w->pieces = w->chooser.count == graphs->launches.count && w->chooser.count > 1;
 	for (i = 0; i < graphs->launches.count && w->pieces; i++) {
 		const struct tw_graph_launch *launch = &graphs->launches.at[i];
 		struct tw_choice choice;
@@ -185,91 +175,149 @@ static int find_pieces(struct work *w)
 
 		if (!launch->count)
 			continue;
-		read_nodes(w, launch, w->keys);
-		nodes = nodes_of(w, launch, w->keys);
+		nodes = nodes_of(w, launch);
 		if (tw_choose_one(&w->chooser, &nodes, w->captures[i], &choice, w->call_of))
 			return -1;
-		w->pieces = choice.taken;
+		w->pieces = choice.taken && !launch_id(w, launch);
 	}
 	return 0;
 }
 
-/* The graph of a launch, adding it when new. */
-static struct tw_graph *graph_of(struct work *w, uint32_t number, bool *is_new)
+/* The value of a key, `next` when it is new; TW_IDS_NONE: out of memory. */
+static uint32_t find_or_add(struct work *w, struct tw_ids *ids, const uint64_t *key, size_t size,
+			    uint32_t next)
 {
-	const struct tw_graph_launch *launch = &w->graphs->launches.at[number];
-	uint64_t id = launch_id(w, launch);
+	int64_t hash = (int64_t)tw_hash_bytes((const char *)key, size);
+	uint32_t found = tw_ids_get(ids, hash);
+
+	if (found != TW_IDS_NONE)
+		return found;
+	return tw_ids_put(ids, hash, next, w->d->allocator) ? next : TW_IDS_NONE;
+}
+
+/* Ids, and streams, are those of a process and a device: the lowest, of several. */
+static void set_owner(const struct work *w, const struct tw_graph_launch *launch, uint64_t owner[2])
+{
+	const struct tw_derived *d = w->d;
+	uint32_t i, lowest = UINT32_MAX;
+
+	for (i = 0; i < launch->count; i++)
+		if (d->gpu.queue[w->events[launch->first + i]] < lowest)
+			lowest = d->gpu.queue[w->events[launch->first + i]];
+	owner[0] =
+		(uint64_t)d->trace->tracks[d->trace->events.track[d->host.event[launch->call]]].pid;
+	owner[1] = (uint64_t)d->gpu.queues[lowest].device;
+}
+
+/* The graph of a launch, adding it when new. */
+static struct tw_graph *graph_of(struct work *w, uint32_t number)
+{
+	struct tw_graph_launch *launch = &w->graphs->launches.at[number];
+	uint64_t id = launch_id(w, launch), signature = signature_of(w, launch);
 	struct tw_graph graph = {
 		.identity = id	      ? TW_GRAPH_BY_ID :
 			    w->pieces ? TW_GRAPH_BY_PLACE :
 					TW_GRAPH_BY_NAMES,
 		.key = id	 ? id :
 		       w->pieces ? number :
-				   signature_of(w, launch),
+				   signature,
 		.launch = number,
+		.unmatched = TW_NOT_MATCHED,
 	};
-	int64_t key = (int64_t)(graph.key * 3 + graph.identity);
-	uint32_t found = tw_ids_get(&w->ids, key);
+	uint64_t key[4] = { graph.key, graph.identity }, like[2];
+	uint32_t count = (uint32_t)w->graphs->list.count;
 
-	*is_new = found == TW_IDS_NONE;
-	if (*is_new) {
-		found = (uint32_t)w->graphs->list.count;
-		if (!tw_ids_put(&w->ids, key, found, w->d->allocator) ||
-		    !TW_LIST_ADD(&w->graphs->list, &graph, w->d->allocator))
-			return NULL;
-	}
-	return &w->graphs->list.at[found];
+	set_owner(w, launch, key + 2);
+	launch->graph = find_or_add(w, &w->ids, key, sizeof(key), count);
+	if (launch->graph == TW_IDS_NONE ||
+	    (launch->graph == count && !TW_LIST_ADD(&w->graphs->list, &graph, w->d->allocator)))
+		return NULL;
+	like[0] = launch->graph;
+	like[1] = signature;
+	launch->like = find_or_add(w, &w->likes, like, sizeof(like), number);
+	return launch->like == TW_IDS_NONE ? NULL : &w->graphs->list.at[launch->graph];
 }
 
-/* Of a graph that was just added. */
-static uint32_t count_streams(const struct work *w, const struct tw_graph_launch *launch)
+static uint32_t count_streams(const struct work *w, uint32_t number)
 {
-	uint32_t number = (uint32_t)w->graphs->list.count, streams = 0, i;
+	const struct tw_graph_launch *launch = &w->graphs->launches.at[number];
+	uint32_t streams = 0, i;
 
 	for (i = 0; i < launch->count; i++) {
 		uint32_t *of = &w->of_queue[w->d->gpu.queue[w->events[launch->first + i]]];
 
-		streams += *of != number;
-		*of = number;
+		streams += *of != number + 1;
+		*of = number + 1;
 	}
 	return streams;
 }
 
 /* ---- the whole */
 
+/* The capture of a launch: it is that of the graph where it matches, or is asked first. */
+static int choose(struct work *w, struct tw_graph *graph, uint32_t number,
+		  const struct tw_nodes *nodes)
+{
+	struct tw_choice choice;
+
+	if (w->pieces ?
+		    tw_choose_one(&w->chooser, nodes, w->captures[number], &choice, w->call_of) :
+		    tw_choose(&w->chooser, nodes, &choice, w->call_of))
+		return -1;
+	if (graph->launches > 1 && !choice.taken)
+		return 0;
+	choice.by_place = w->pieces;
+	graph->choice = choice;
+	graph->launch = number;
+	graph->streams = count_streams(w, number);
+	graph->refused = graph->launches - 1;
+	return 0;
+}
+
 static int do_launch(struct work *w, uint32_t number)
 {
 	struct tw_graph_launch *launch = &w->graphs->launches.at[number];
 	struct tw_graph *graph;
 	struct tw_nodes nodes;
-	bool is_new;
-	int status;
 
+	launch->node = (uint32_t)(w->d->host.count + w->graphs->event.count);
+	launch->left = TW_NOT_MATCHED;
 	if (!launch->count)
 		return 0;
-	read_nodes(w, launch, w->keys);
-	graph = graph_of(w, number, &is_new);
+	nodes = nodes_of(w, launch);
+	graph = graph_of(w, number);
 	if (!graph)
 		return -1;
-	launch->graph = (uint32_t)(graph - w->graphs->list.at);
 	graph->launches++;
-	nodes = nodes_of(w, launch, w->keys);
-	if (is_new) {
-		graph->streams = count_streams(w, launch);
-		status = w->pieces ? tw_choose_one(&w->chooser, &nodes, w->captures[number],
-						   &graph->choice, w->call_of) :
-				     tw_choose(&w->chooser, &nodes, &graph->choice, w->call_of);
-		graph->choice.by_place = w->pieces;
-		return status ? -1 : tw_replay_first(w, graph, &nodes);
+	/* What has been refused once is not compared again. */
+	if (launch->like == number && !graph->choice.taken) {
+		if (choose(w, graph, number, &nodes))
+			return -1;
+		if (graph->choice.taken)
+			return tw_replay_first(w, graph, &nodes);
 	}
-	return tw_replay_again(w, graph, launch, &nodes);
+	return tw_replay_other(w, graph, number, &nodes);
+}
+
+/* Numbers of nodes that are of no call come behind those of calls. */
+static void number_nodes(struct tw_graphs *graphs)
+{
+	size_t i;
+
+	for (i = 0; i < graphs->nodes.count; i++) {
+		struct tw_graph_node *node = &graphs->nodes.at[i];
+		const struct tw_graph *graph = &graphs->list.at[node->graph];
+
+		if (i < graph->base || i - graph->base >= graph->calls)
+			node->number += graph->calls;
+	}
 }
 
 static int build(struct work *w)
 {
 	struct tw_derived *d = w->d;
 	uint32_t *of_node = tw_alloc_array(w->a, d->host.count + 1, sizeof(*of_node));
-	uint32_t i, most = 0, n = 0;
+	uint32_t i, most = 0, n = 0, events = 0;
 
 	if (!of_node || list_launches(w, of_node))
 		return -1;
@@ -277,11 +325,13 @@ static int build(struct work *w)
 		return 0;
 	if (list_events(w, of_node))
 		return -1;
-	for (i = 0; i < w->graphs->launches.count; i++)
+	for (i = 0; i < w->graphs->launches.count; i++) {
+		events += w->graphs->launches.at[i].count;
 		if (w->graphs->launches.at[i].count > most)
 			most = w->graphs->launches.at[i].count;
+	}
 	w->key_of_name = tw_alloc_array(w->a, d->trace->texts.count, sizeof(uint32_t));
-	w->keys = tw_alloc(w->a, ((size_t)most + 1) * sizeof(uint32_t));
+	w->keys = tw_alloc(w->a, ((size_t)events + 1) * sizeof(uint32_t));
 	w->counted = tw_alloc(w->a, ((size_t)most + 1) * sizeof(uint32_t));
 	w->call_of = tw_alloc(w->a, ((size_t)most + 1) * sizeof(uint32_t));
 	w->of_queue = tw_alloc_array(w->a, (size_t)d->gpu.queue_count + 1, sizeof(uint32_t));
@@ -294,11 +344,14 @@ static int build(struct work *w)
 	for (i = 0; i < d->trace->captures.list.count; i++)
 		if (d->trace->captures.list.at[i].kind != TW_CAPTURE_EAGER)
 			w->captures[n++] = i;
+	for (i = 0; i < events; i++)
+		w->keys[i] = key_of(w, w->events[i]);
 	if (find_pieces(w))
 		return -1;
 	for (i = 0; i < w->graphs->launches.count; i++)
 		if (do_launch(w, i))
 			return -1;
+	number_nodes(w->graphs);
 	return 0;
 }
 
@@ -312,6 +365,7 @@ int tw_graphs_build(struct tw_derived *d, bool accept_count)
 	w.a = &scope.allocator;
 	status = build(&w);
 	tw_ids_release(&w.ids, d->allocator);
+	tw_ids_release(&w.likes, d->allocator);
 	tw_ids_release(&w.ops, d->allocator);
 	tw_scope_end(&scope);
 	return status;

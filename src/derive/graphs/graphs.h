@@ -14,18 +14,19 @@
  * unless it is asked for (accept_count).
  *
  * Which candidate (choose.c): one whose calls match the nodes, of which at most 1 % may be without
- * a call, and at most 1 % of the calls, or one, without a node.  Where there are as many captures
- * as launches, or as graphs with ids, and each matches its own, the k-th belongs to the k-th:
+ * a call, and at most 1 % of the calls, or one, without a node.  Where no launch has a graph id,
+ * there are as many captures as launches, and each matches its own, the k-th belongs to the k-th:
  * layers of equal kernels are different layers.  Else, of several that match as well, the first;
- * what they do not agree on is not said: operators, their inputs, modules.  An eager run is no
- * candidate: it says what it knows, by the name of a kernel all of whose operators are one, else by
- * place, whatever is left over.
+ * what they do not agree on is not said: operators, their inputs, modules.  A graph's is that of its
+ * first launch that has one.  An eager run is no candidate: it says what it knows, by the name of a
+ * kernel all of whose operators are one, else by place, whatever is left over: where the nodes lie
+ * most as they do in the launch; of several such places what they agree on.
  *
  * How they match (match.c), in this order: equal; nodes are a subsequence of the calls; on several
  * streams the k-th of a name is the k-th; longest common subsequence.  All but the last take one
  * pass.  The last takes n m / 64 steps and sqrt(n) m / 32 bytes: 100,000 nodes against as many calls
  * 0.2 s and 8 MB.  A report takes TW_MATCH_STEPS of them (about a second); what remains is not
- * compared, and refused.  Replays with the names of the first take its match.
+ * compared, and refused.  Replays with the names of an earlier one take its match.
  *
  * What a node becomes: its GPU event keeps its launch, whose time counts, and gets an origin: a node
  * of the host behind the recorded ones, the call of the capture, under its operators (at most
@@ -66,6 +67,8 @@ struct tw_graph_launch {
 	uint32_t graph;	       /* TW_NOT_MATCHED: it has no GPU events */
 	uint32_t first, count; /* GPU events, and where they are in a list while graphs are found */
 	uint32_t node;	       /* the first of its host nodes, behind the recorded ones */
+	uint32_t like;	       /* the first launch of its graph with its streams and kernels */
+	uint32_t left;	       /* calls without a node; TW_NOT_MATCHED: it has no capture */
 };
 
 enum tw_graph_identity { TW_GRAPH_BY_ID, TW_GRAPH_BY_PLACE, TW_GRAPH_BY_NAMES };
@@ -73,15 +76,15 @@ enum tw_graph_identity { TW_GRAPH_BY_ID, TW_GRAPH_BY_PLACE, TW_GRAPH_BY_NAMES };
 struct tw_graph {
 	enum tw_graph_identity identity;
 	uint64_t key;	 /* code of its id; number of its launch; hash of its streams and names */
-	uint32_t launch; /* the first */
+	uint32_t launch; /* the first that matches a capture, else the first */
 	uint32_t launches;
-	uint32_t streams; /* of the first */
+	uint32_t streams; /* of that launch */
 	struct tw_choice choice;
-	uint32_t base;	     /* of the nodes: that of call 0, or of node 0 of the first launch */
-	uint32_t numbers;    /* nodes with a number */
-	uint32_t node_count; /* host nodes of its first launch */
-	uint32_t lost;	     /* over all launches: calls without a node */
-	uint32_t refused;    /* later launches that do not match */
+	uint32_t base, calls; /* of the nodes: that of call 0, and number of calls */
+	uint32_t others;      /* nodes that are of no call */
+	uint32_t unmatched;   /* the first launch without a capture, TW_NOT_MATCHED: none */
+	uint32_t lost;	      /* over all launches: calls without a node */
+	uint32_t refused;     /* launches that do not match, where one does */
 };
 
 struct tw_graphs {

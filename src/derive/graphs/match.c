@@ -69,9 +69,10 @@ static int list_places(struct places *p, struct tw_keys calls, const struct traw
 
 /* ---- the simple modes */
 
-static uint32_t match_in_order(struct tw_keys nodes, struct tw_keys calls, uint32_t *call_of)
+uint32_t tw_match_in_order(struct tw_keys nodes, struct tw_keys calls, uint32_t from,
+			   uint32_t *call_of)
 {
-	uint32_t i, j = 0;
+	uint32_t i, j = from;
 
 	for (i = 0; i < nodes.count; i++, j++) {
 		while (j < calls.count && calls.at[j] != nodes.at[i])
@@ -81,6 +82,20 @@ static uint32_t match_in_order(struct tw_keys nodes, struct tw_keys calls, uint3
 		call_of[i] = j;
 	}
 	return i;
+}
+
+bool tw_match_next(struct tw_keys nodes, struct tw_keys calls, uint32_t from, uint32_t *call_of)
+{
+	uint32_t i = nodes.count, j;
+
+	if (!i || tw_match_in_order(nodes, calls, from, call_of) < i)
+		return false;
+	for (j = call_of[i - 1]; i-- > 0; j--) {
+		while (calls.at[j] != nodes.at[i])
+			j--;
+		call_of[i] = j;
+	}
+	return true;
 }
 
 /* Where every key is among both as often: the k-th of one is the k-th of the other. */
@@ -328,7 +343,7 @@ int tw_match(struct tw_keys nodes, struct tw_keys calls, bool several_streams, u
 	uint32_t *next;
 	int status = -1;
 
-	*matched = match_in_order(nodes, calls, call_of);
+	*matched = tw_match_in_order(nodes, calls, 0, call_of);
 	*mode = nodes.count == calls.count ? TW_MATCH_EQUAL : TW_MATCH_SUBSEQUENCE;
 	if (*matched == nodes.count)
 		return 0;

@@ -34,6 +34,16 @@ int tw_match(struct tw_keys nodes, struct tw_keys calls, bool several_streams, u
 	     enum tw_match_mode *mode, uint32_t *call_of, uint32_t *matched,
 	     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
+/* The first calls that the nodes match in order, from `from` on; how many do before one does not. */
+uint32_t tw_match_in_order(struct tw_keys nodes, struct tw_keys calls, uint32_t from,
+			   uint32_t *call_of);
+
+/*
+ * All nodes in order, among the calls from `from` on: the calls that end first, and of these those that
+ * begin last.  false: there are none, and call_of is void.
+ */
+bool tw_match_next(struct tw_keys nodes, struct tw_keys calls, uint32_t from, uint32_t *call_of);
+
 /* The longest common subsequence alone, of equals the one with the earliest calls. */
 int tw_match_lcs(struct tw_keys nodes, struct tw_keys calls, uint32_t *call_of, uint32_t *matched,
 		 const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;

@@ -12,13 +12,32 @@ struct node_source {
 	uint8_t differ; /* TW_DIFFER_* */
 };
 
+/* Of a launch, by node that the eager run has: which it is, its call in a fit and in another one. */
+struct fits {
+	uint32_t *keys, *node, *call_of, *other;
+	uint8_t *differ; /* by node of the launch: TW_DIFFER_*, of all fits that are as good */
+};
+
+static struct fits *make_fits(const struct trawl_allocator *a, size_t room)
+{
+	struct fits *f = tw_alloc_array(a, 1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->keys = tw_alloc(a, room * sizeof(*f->keys));
+	f->node = tw_alloc(a, room * sizeof(*f->node));
+	f->call_of = tw_alloc(a, room * sizeof(*f->call_of));
+	f->other = tw_alloc(a, room * sizeof(*f->other));
+	f->differ = tw_alloc(a, room);
+	return f->keys && f->node && f->call_of && f->other && f->differ ? f : NULL;
+}
+
 int tw_replay_init(struct work *w, uint32_t most)
 {
 	const struct tw_captures *captures = &w->d->trace->captures;
 	size_t room = (size_t)most + 1, i;
 	struct tw_keys map;
 
-	w->most = most;
 	w->map = TW_NOT_MATCHED;
 	for (i = captures->list.count; i-- > 0;)
 		if (captures->list.at[i].kind == TW_CAPTURE_EAGER)
@@ -28,9 +47,10 @@ int tw_replay_init(struct work *w, uint32_t most)
 	w->stamp = tw_alloc_array(w->a, captures->nodes.count + 1, sizeof(*w->stamp));
 	w->position = tw_alloc(w->a, (captures->nodes.count + 1) * sizeof(*w->position));
 	w->used = tw_alloc(w->a, (captures->nodes.count + 1) * sizeof(*w->used));
+	w->of_stream = tw_alloc(w->a, ((size_t)w->d->gpu.queue_count + 1) * sizeof(*w->of_stream));
 	w->d->gpu.graph_node =
 		tw_alloc(w->d->allocator, (w->d->gpu.allocated + 1) * sizeof(uint32_t));
-	if (!w->sources || !w->placed || !w->stamp || !w->position || !w->used ||
+	if (!w->sources || !w->placed || !w->stamp || !w->position || !w->used || !w->of_stream ||
 	    !w->d->gpu.graph_node)
 		return -1;
 	for (i = 0; i < w->d->gpu.count; i++)
@@ -43,6 +63,9 @@ int tw_replay_init(struct work *w, uint32_t most)
 	memcpy(w->d->gpu.origin, w->d->gpu.launch, w->d->gpu.count * sizeof(uint32_t));
 	if (w->map == TW_NOT_MATCHED)
 		return 0;
+	w->fits = make_fits(w->a, room);
+	if (!w->fits)
+		return -1;
 	map = tw_keys_of(&w->chooser, w->map);
 	w->ops_differ = tw_alloc_array(w->a, (size_t)map.count + 1, sizeof(*w->ops_differ));
 	if (!w->ops_differ)
@@ -83,8 +106,74 @@ static void take_calls(struct work *w, const struct tw_choice *choice, uint32_t 
 	}
 }
 
+/* What a node's calls by f->call_of and by `of` do not agree on. */
+static void add_differences(const struct work *w, uint32_t count, const uint32_t *of)
+{
+	const struct tw_captured_call *calls =
+		w->chooser.captures->calls.at + w->chooser.captures->list.at[w->map].first_call;
+	const struct fits *f = w->fits;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		f->differ[f->node[i]] |=
+			tw_calls_differ(&calls[w->placed[f->node[i]]], &calls[of[i]]);
+}
+
+static void take_fit(const struct work *w, uint32_t count)
+{
+	const struct fits *f = w->fits;
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		w->placed[f->node[i]] = f->call_of[i];
+		f->differ[f->node[i]] = 0;
+	}
+}
+
+/*
+ * Of the places in the eager run where all nodes follow that have one, the first whose extent is nearest
+ * to theirs in the launch; what others as near do not agree on.  Without steps none is sure.
+ */
+static void find_fit(struct work *w, uint32_t nodes, const uint32_t *keys)
+{
+	struct tw_keys calls = tw_keys_of(&w->chooser, w->map);
+	struct fits *f = w->fits;
+	uint32_t i, n = 0, from, best = UINT32_MAX;
+
+	for (i = 0; i < nodes; i++)
+		if (w->placed[i] != TW_NOT_MATCHED) {
+			f->keys[n] = keys[i];
+			f->node[n++] = i;
+		}
+	for (from = 0; tw_match_next((struct tw_keys){ f->keys, n }, calls, from, f->call_of);
+	     from = f->call_of[0] + 1) {
+		uint64_t steps = 4 * ((uint64_t)n + f->call_of[n - 1] - from);
+		uint32_t extent = f->call_of[n - 1] - f->call_of[0];
+		uint32_t of_launch = f->node[n - 1] - f->node[0];
+		uint32_t off = extent > of_launch ? extent - of_launch : of_launch - extent;
+
+		if (off < best) {
+			best = off;
+			take_fit(w, n);
+			/* The same place with the earliest calls. */
+			calls.count = f->call_of[n - 1] + 1;
+			tw_match_in_order((struct tw_keys){ f->keys, n }, calls, f->call_of[0],
+					  f->other);
+			calls = tw_keys_of(&w->chooser, w->map);
+			add_differences(w, n, f->other);
+		} else if (off == best) {
+			add_differences(w, n, f->call_of);
+		}
+		if (steps > w->chooser.steps) {
+			memset(f->differ, 0xff, nodes);
+			return;
+		}
+		w->chooser.steps -= steps;
+	}
+}
+
 /* The node's operator by its name, else by its place; of a place its inputs and module too. */
-static void take_from_map(const struct work *w, uint32_t key, uint32_t placed,
+static void take_from_map(const struct work *w, uint32_t key, uint32_t placed, uint8_t differ,
 			  struct node_source *source)
 {
 	uint32_t first = w->chooser.captures->list.at[w->map].first_call;
@@ -96,7 +185,9 @@ static void take_from_map(const struct work *w, uint32_t key, uint32_t placed,
 		return;
 	source->source = by_name != TW_NOT_MATCHED ? TW_GRAPH_MAP_NAME : TW_GRAPH_MAP_PLACE;
 	source->call = first + (placed != TW_NOT_MATCHED ? placed : by_name);
-	source->differ = placed != TW_NOT_MATCHED ? 0 : TW_DIFFER_DIMS | TW_DIFFER_MODULE;
+	source->differ = placed != TW_NOT_MATCHED ? differ : TW_DIFFER_DIMS | TW_DIFFER_MODULE;
+	if (by_name != TW_NOT_MATCHED)
+		source->differ &= (uint8_t)~TW_DIFFER_OP;
 }
 
 /* Of nodes that no capture has a call of. */
@@ -113,9 +204,13 @@ static int ask_map(struct work *w, const struct tw_nodes *nodes)
 	if (tw_match(keys, tw_keys_of(&w->chooser, w->map), nodes->several_streams,
 		     &w->chooser.steps, &mode, w->placed, &matched, w->a))
 		return -1;
+	memset(w->fits->differ, 0, nodes->count);
+	if (mode != TW_MATCH_BY_NAME)
+		find_fit(w, nodes->count, nodes->keys);
 	for (; i < nodes->count; i++)
 		if (!w->sources[i].source)
-			take_from_map(w, nodes->keys[i], w->placed[i], &w->sources[i]);
+			take_from_map(w, nodes->keys[i], w->placed[i], w->fits->differ[i],
+				      &w->sources[i]);
 	return 0;
 }
 
@@ -138,35 +233,21 @@ static int add_node(struct work *w, const struct tw_graph_node *node)
 	return TW_LIST_ADD(&w->graphs->nodes, node, w->d->allocator) ? 0 : -1;
 }
 
-/* Nodes of a graph: calls of its capture, else those of its first launch. */
-static int add_nodes(struct work *w, struct tw_graph *graph, const struct tw_nodes *nodes)
-{
-	uint32_t i, number = (uint32_t)(graph - w->graphs->list.at);
-
-	graph->base = (uint32_t)w->graphs->nodes.count;
-	graph->numbers = graph->choice.taken ? graph->choice.matched + graph->choice.left :
-					       nodes->count;
-	for (i = 0; i < graph->numbers; i++)
-		if (add_node(w, &(struct tw_graph_node){ number, i, TW_NOT_MATCHED, 0, 0 }))
-			return -1;
-	return 0;
-}
-
-/* Sets the node of each GPU event of a launch; `of[i]` is its number, TW_NOT_MATCHED: a new one. */
+/* Sets the node of each GPU event of a launch; of[i] is it, TW_NOT_MATCHED: a new one. */
 static int set_nodes(struct work *w, struct tw_graph *graph, const struct tw_graph_launch *launch,
 		     const uint32_t *of)
 {
 	const uint32_t *events = w->events + launch->first;
-	uint32_t i, number = (uint32_t)(graph - w->graphs->list.at);
+	uint32_t i;
 
 	for (i = 0; i < launch->count; i++) {
 		const struct node_source *source = &w->sources[i];
 		struct tw_graph_node *node;
-		uint32_t at = graph->base + of[i];
+		uint32_t at = of[i];
 
-		if (of[i] == TW_NOT_MATCHED) {
+		if (at == TW_NOT_MATCHED) {
 			at = (uint32_t)w->graphs->nodes.count;
-			if (add_node(w, &(struct tw_graph_node){ number, graph->numbers++,
+			if (add_node(w, &(struct tw_graph_node){ launch->graph, graph->others++,
 								 TW_NOT_MATCHED, 0, 0 }))
 				return -1;
 		}
@@ -288,120 +369,156 @@ static bool has_room(const struct work *w, uint64_t more)
 	       w->graphs->nodes.count + more < TW_NONE;
 }
 
+/* call_of has calls where the choice is taken, else nodes. */
 static int add_launch(struct work *w, struct tw_graph *graph, struct tw_graph_launch *launch,
-		      const struct tw_choice *choice, const struct tw_nodes *nodes,
-		      const uint32_t *of)
+		      const struct tw_choice *choice, const struct tw_nodes *nodes)
 {
-	launch->node = next_host_node(w);
-	if (find_sources(w, choice, nodes) || set_nodes(w, graph, launch, of))
+	uint32_t i;
+
+	if (!has_room(w, (uint64_t)nodes->count * (TW_CAPTURED_DEPTH + 2)) ||
+	    find_sources(w, choice, nodes))
 		return -1;
-	return add_host_nodes(w, launch);
+	if (choice->taken) {
+		launch->left = choice->left;
+		graph->lost += choice->left;
+		for (i = 0; i < nodes->count; i++)
+			if (w->call_of[i] != TW_NOT_MATCHED)
+				w->call_of[i] += graph->base;
+	}
+	return set_nodes(w, graph, launch, w->call_of) || add_host_nodes(w, launch) ? -1 : 0;
 }
 
 int tw_replay_first(struct work *w, struct tw_graph *graph, const struct tw_nodes *nodes)
 {
 	struct tw_graph_launch *launch = &w->graphs->launches.at[graph->launch];
-	uint32_t *of = w->call_of, i;
-
-	if (!has_room(w, (uint64_t)nodes->count * (TW_CAPTURED_DEPTH + 2)) ||
-	    add_nodes(w, graph, nodes))
-		return -1;
-	for (i = 0; i < nodes->count && !graph->choice.taken; i++)
-		of[i] = i;
-	graph->lost = graph->choice.taken ? graph->choice.left : 0;
-	if (add_launch(w, graph, launch, &graph->choice, nodes, of))
-		return -1;
-	graph->node_count = next_host_node(w) - launch->node;
-	return 0;
-}
-
-/* Whether a launch has the nodes of the first one of its graph, in the same order. */
-static bool is_like_first(struct work *w, const struct tw_graph *graph,
-			  const struct tw_nodes *nodes)
-{
-	const struct tw_graph_launch *first = &w->graphs->launches.at[graph->launch];
 	uint32_t i;
 
-	if (first->count != nodes->count)
-		return false;
-	for (i = 0; i < nodes->count; i++)
-		if (nodes->keys[i] != tw_replay_key(w, w->events[first->first + i]))
-			return false;
-	return true;
+	graph->base = (uint32_t)w->graphs->nodes.count;
+	graph->calls = graph->choice.matched + graph->choice.left;
+	if (!has_room(w, graph->calls))
+		return -1;
+	for (i = 0; i < graph->calls; i++)
+		if (add_node(w, &(struct tw_graph_node){ launch->graph, i, TW_NOT_MATCHED, 0, 0 }))
+			return -1;
+	return add_launch(w, graph, launch, &graph->choice, nodes);
 }
 
-/* Copies what the first launch has. */
-static int copy_first(struct work *w, const struct tw_graph *graph, struct tw_graph_launch *launch)
+/* Copies what an earlier launch with the same nodes in the same order has. */
+static int copy_launch(struct work *w, const struct tw_graph_launch *from,
+		       struct tw_graph_launch *to)
 {
-	const struct tw_graph_launch *first = &w->graphs->launches.at[graph->launch];
-	const uint32_t *from = w->events + first->first;
-	const uint32_t *to = w->events + launch->first;
-	uint32_t *node = w->d->gpu.graph_node, *origin = w->d->gpu.origin, i, shift;
-	uint64_t at = first->node - w->d->host.count;
+	const uint32_t *of = w->events + from->first, *events = w->events + to->first;
+	uint32_t *node = w->d->gpu.graph_node, *origin = w->d->gpu.origin, i;
+	uint32_t count = from[1].node - from->node, shift = to->node - from->node;
+	uint64_t at = from->node - w->d->host.count;
 
-	launch->node = next_host_node(w);
-	shift = launch->node - first->node;
-	if (!has_room(w, graph->node_count))
+	if (!has_room(w, count))
 		return -1;
-	for (i = 0; i < graph->node_count; i++) {
+	for (i = 0; i < count; i++) {
 		uint32_t parent = w->graphs->parent.at[at + i];
 
 		if (add_host_node(w, w->graphs->event.at[at + i],
 				  parent == TW_NONE ? TW_NONE : parent + shift))
 			return -1;
 	}
-	for (i = 0; i < launch->count; i++) {
-		node[to[i]] = node[from[i]];
-		if (origin && origin[from[i]] >= first->node)
-			origin[to[i]] = origin[from[i]] + shift;
+	for (i = 0; i < to->count; i++) {
+		node[events[i]] = node[of[i]];
+		if (origin && origin[of[i]] >= from->node)
+			origin[events[i]] = origin[of[i]] + shift;
 	}
 	return 0;
 }
 
-/* A launch of a graph without a capture: which nodes of the first one its nodes are. */
-static int match_first(struct work *w, const struct tw_graph *graph, const struct tw_nodes *nodes)
+/* The nodes of a launch with the streams and kernels of another: the k-th of a stream is the k-th. */
+static void match_streams(struct work *w, const struct tw_graph_launch *other,
+			  const struct tw_graph_launch *launch)
 {
-	const struct tw_graph_launch *first = &w->graphs->launches.at[graph->launch];
-	size_t bytes = ((size_t)first->count + 1) * sizeof(uint32_t);
-	uint32_t *keys = tw_alloc(w->a, bytes), i, matched;
-	struct tw_keys of_first = { keys, first->count }, own = { nodes->keys, nodes->count };
-	enum tw_match_mode mode;
-	int status;
+	const uint32_t *from = w->events + other->first, *to = w->events + launch->first;
+	const uint32_t *queue = w->d->gpu.queue;
+	uint32_t i, *next = w->placed;
 
-	if (!keys)
-		return -1;
-	for (i = 0; i < first->count; i++)
-		keys[i] = tw_replay_key(w, w->events[first->first + i]);
-	status = tw_match(own, of_first, nodes->several_streams, &w->chooser.steps, &mode,
-			  w->call_of, &matched, w->a);
-	tw_free(w->a, keys, bytes);
-	return status;
+	for (i = 0; i < launch->count; i++)
+		w->of_stream[queue[to[i]]] = TW_NOT_MATCHED;
+	for (i = other->count; i-- > 0;) {
+		next[i] = w->of_stream[queue[from[i]]];
+		w->of_stream[queue[from[i]]] = i;
+	}
+	for (i = 0; i < launch->count; i++) {
+		uint32_t *first = &w->of_stream[queue[to[i]]];
+
+		w->call_of[i] = *first;
+		if (*first != TW_NOT_MATCHED)
+			*first = next[*first];
+	}
 }
 
-int tw_replay_again(struct work *w, struct tw_graph *graph, struct tw_graph_launch *launch,
+/* Which nodes of launches without a capture those of such a launch are, TW_NOT_MATCHED: new ones. */
+static int match_unmatched(struct work *w, struct tw_graph *graph, uint32_t number,
+			   const struct tw_nodes *nodes)
+{
+	const struct tw_graph_launch *launches = w->graphs->launches.at;
+	const struct tw_graph_launch *launch = &launches[number];
+	const struct tw_graph_launch *other = &launches[launch->like];
+	struct tw_keys own = { nodes->keys, nodes->count }, keys;
+	enum tw_match_mode mode;
+	uint32_t i, matched;
+
+	if (graph->unmatched == TW_NOT_MATCHED) {
+		graph->unmatched = number;
+		memset(w->call_of, 0xff, nodes->count * sizeof(*w->call_of));
+		return 0;
+	}
+	if (other != launch && other->left == TW_NOT_MATCHED) {
+		match_streams(w, other, launch);
+	} else {
+		other = &launches[graph->unmatched];
+		keys = (struct tw_keys){ w->keys + other->first, other->count };
+		if (tw_match(own, keys, nodes->several_streams, &w->chooser.steps, &mode,
+			     w->call_of, &matched, w->a))
+			return -1;
+	}
+	for (i = 0; i < nodes->count; i++)
+		if (w->call_of[i] != TW_NOT_MATCHED)
+			w->call_of[i] =
+				w->d->gpu.graph_node[w->events[other->first + w->call_of[i]]];
+	return 0;
+}
+
+/* Whether a launch has the nodes of an earlier one in the same order: calls do not ask for streams. */
+static bool is_same(const struct work *w, const struct tw_graph_launch *earlier,
+		    const struct tw_graph_launch *launch)
+{
+	const uint32_t *a = w->events + earlier->first, *b = w->events + launch->first;
+	const uint32_t *queue = w->d->gpu.queue;
+	uint32_t i, n = launch->count;
+
+	if (earlier == launch || earlier->count != n ||
+	    memcmp(w->keys + earlier->first, w->keys + launch->first, n * sizeof(*w->keys)))
+		return false;
+	for (i = 0; earlier->left == TW_NOT_MATCHED && i < n; i++)
+		if (queue[a[i]] != queue[b[i]])
+			return false;
+	return true;
+}
+
+int tw_replay_other(struct work *w, struct tw_graph *graph, uint32_t number,
 		    const struct tw_nodes *nodes)
 {
+	struct tw_graph_launch *launch = &w->graphs->launches.at[number];
+	const struct tw_graph_launch *like = &w->graphs->launches.at[launch->like];
 	struct tw_choice choice = { .capture = TW_NOT_MATCHED };
 
-	if (is_like_first(w, graph, nodes)) {
-		graph->lost += graph->choice.taken ? graph->choice.left : 0;
-		return copy_first(w, graph, launch);
+	if (is_same(w, like, launch)) {
+		launch->left = like->left;
+		graph->lost += like->left != TW_NOT_MATCHED ? like->left : 0;
+		graph->refused += graph->choice.taken && like->left == TW_NOT_MATCHED;
+		return copy_launch(w, like, launch);
 	}
-	if (!has_room(w, (uint64_t)nodes->count * (TW_CAPTURED_DEPTH + 2)))
+	if (graph->choice.taken &&
+	    tw_choose_one(&w->chooser, nodes, graph->choice.capture, &choice, w->call_of))
 		return -1;
-	if (!graph->choice.taken)
-		return match_first(w, graph, nodes) ||
-				       add_launch(w, graph, launch, &choice, nodes, w->call_of) ?
-			       -1 :
-			       0;
-	if (tw_choose_one(&w->chooser, nodes, graph->choice.capture, &choice, w->call_of))
+	graph->refused += graph->choice.taken && !choice.taken;
+	if (!choice.taken && match_unmatched(w, graph, number, nodes))
 		return -1;
-	choice.by_place = graph->choice.by_place;
-	if (choice.taken) {
-		graph->lost += choice.left;
-	} else {
-		graph->refused++;
-		memset(w->call_of, 0xff, nodes->count * sizeof(*w->call_of));
-	}
-	return add_launch(w, graph, launch, &choice, nodes, w->call_of);
+	return add_launch(w, graph, launch, &choice, nodes);
 }

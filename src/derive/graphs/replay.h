@@ -18,31 +18,30 @@ struct work {
 	uint32_t *captures;    /* those of no eager run, in order */
 	bool pieces;	       /* the k-th launch is of the k-th of them */
 	struct tw_ids ids;     /* graphs by their key */
+	struct tw_ids likes;   /* first launches by graph and signature */
 	uint32_t *key_of_name; /* by text id; 0: not asked yet */
+	uint32_t *keys;	       /* as `events` */
 	/* Of a launch, by node. */
-	uint32_t *keys, *counted, *call_of;
-	bool several_streams;
+	uint32_t *counted, *call_of;
 	/* replay.c: */
 	uint32_t map;	   /* the capture that is an eager run, TW_NOT_MATCHED: none */
 	struct tw_ids ops; /* a call of it by key */
 	bool *ops_differ;  /* by call of it: others with its key have other operators */
 	uint32_t *placed;  /* of a launch, by node: call of it */
+	struct fits *fits;
 	struct node_source *sources;
 	uint32_t *stamp, *position; /* by captured node */
 	uint32_t stamps;
 	uint32_t *used; /* captured nodes of a launch */
 	size_t used_count;
-	uint32_t most; /* nodes of a launch */
+	uint32_t *of_stream; /* by queue: a node of a launch */
 };
 
-/* The key of a GPU event. */
-uint32_t tw_replay_key(struct work *w, uint32_t gpu);
-
 int tw_replay_init(struct work *w, uint32_t most) TRAWL_MUST_CHECK;
-/* The first launch of a graph, whose choice and call_of are known; and a later one. */
+/* The launch that a graph has its capture from, whose choice and call_of are known; and any other. */
 int tw_replay_first(struct work *w, struct tw_graph *graph,
 		    const struct tw_nodes *nodes) TRAWL_MUST_CHECK;
-int tw_replay_again(struct work *w, struct tw_graph *graph, struct tw_graph_launch *launch,
+int tw_replay_other(struct work *w, struct tw_graph *graph, uint32_t number,
 		    const struct tw_nodes *nodes) TRAWL_MUST_CHECK;
 
 #endif

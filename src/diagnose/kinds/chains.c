@@ -10,22 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-bool tw_is_pointwise(const char *op)
-{
-	static const char *const ops[] = {
-		"mul",	"add",	  "sub",   "div",	"tanh",	       "neg",  "exp",
-		"log",	"sqrt",	  "rsqrt", "pow",	"sigmoid",     "gelu", "relu",
-		"silu", "abs",	  "where", "clamp",	"masked_fill", "erf",  "sin",
-		"cos",	"square", "rsub",  "reciprocal"
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-		if (!strcmp(op, ops[i]))
-			return true;
-	return false;
-}
-
 /* Elements that a pointwise operator reads and writes. */
 static double moved(const struct tw_leaf *leaf)
 {
@@ -139,7 +123,7 @@ static bool goes_on(const struct tw_look *look, const struct tw_leaf *before,
 
 static bool may_chain(const struct tw_look *look, const struct tw_leaf *leaf)
 {
-	return tw_is_pointwise(leaf->op) && leaf->shape && leaf->shape->tensors && !leaf->taken &&
+	return leaf->pointwise && leaf->shape && leaf->shape->tensors && !leaf->taken &&
 	       !tw_in_optimizer(look, leaf->node);
 }
 

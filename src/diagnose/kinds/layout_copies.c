@@ -22,8 +22,7 @@ static void claim_copy(struct tw_look *look, struct tw_leaf *leaf, uint32_t op, 
 	for (k = 0; k < leaf->count; k++)
 		tw_claim_remove(look, KIND, look->leaf_gpu[leaf->first + k]);
 	if (op != last)
-		tw_claim_host(look, KIND, tw_look_track(look, op), tw_look_start(look, op),
-			      tw_look_end(look, op), 0);
+		tw_claim_node(look, KIND, op);
 	tw_claim_spot(look, KIND, look->d->host.event[op], TW_NONE, leaf->gpu_ns);
 }
 

@@ -44,14 +44,13 @@ static uint32_t length_at(const struct tw_look *look, const struct tw_leaf *at, 
 	static const char *const root[] = { "rsqrt", "sqrt", "div", NULL };
 	uint32_t n = 0;
 
+	if (!count || !is_one_of(at[0].op, first))
+		return 0;
 	/* Another pow begins the next one. */
 	while (n < count && n < TW_LIMIT_NORM_PARTS_MOST && may_be_part(look, &at[n], parts) &&
 	       !(has(at, n, mul) && !strcmp(at[n].op, "pow")))
 		n++;
-	return n && is_one_of(at[0].op, first) && has(at, n, mean) && has(at, n, root) &&
-			       has(at, n, mul) ?
-		       n :
-		       0;
+	return has(at, n, mean) && has(at, n, root) && has(at, n, mul) ? n : 0;
 }
 
 /* One pass, read and written once. */

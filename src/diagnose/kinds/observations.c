@@ -301,8 +301,8 @@ static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
 			if (r->launch[g] == TW_NO_POINT)
 				continue;
 			label = &r->labels[d->path->points[r->launch[g]].label];
-			if (r->labels[d->path->points[tw_gpu_start(r, g)].label].replayed ||
-			    !strstr(tw_pool_text(&r->texts, label->name, NULL), "GraphLaunch"))
+			if (!strstr(tw_pool_text(&r->texts, label->name, NULL), "GraphLaunch") ||
+			    d->claims[i].whose.at[d->claims[i].whose_of[g]].captured)
 				continue;
 			hidden += ns;
 			launches += r->launch[g] != last;

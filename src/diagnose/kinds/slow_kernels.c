@@ -156,13 +156,15 @@ static const char *sheet_of(const struct tw_leaf *leaf)
 {
 	const char *sheet = leaf->work ? leaf->work->model->sheet : "-";
 
-	return *sheet ? sheet : tw_is_pointwise(leaf->op) ? "elementwise" : "";
+	return *sheet ? sheet : leaf->pointwise ? "elementwise" : "";
 }
 
 static bool is_sheet(const struct tw_leaf *leaf, const char *const *sheets)
 {
+	const char *sheet = sheet_of(leaf);
+
 	for (; *sheets; sheets++)
-		if (!strcmp(sheet_of(leaf), *sheets))
+		if (!strcmp(sheet, *sheets))
 			return true;
 	return false;
 }

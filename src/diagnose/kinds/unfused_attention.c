@@ -23,9 +23,8 @@ static bool is_product(const struct tw_look *look, const struct tw_leaf *leaf, s
 
 static bool is_between(const struct tw_leaf *leaf)
 {
-	return tw_is_pointwise(leaf->op) || strstr(leaf->op, "softmax") ||
-	       strstr(leaf->op, "dropout") || !strcmp(leaf->op, "copy") ||
-	       !strcmp(leaf->op, "masked_fill");
+	return leaf->pointwise || strstr(leaf->op, "softmax") || strstr(leaf->op, "dropout") ||
+	       !strcmp(leaf->op, "copy") || !strcmp(leaf->op, "masked_fill");
 }
 
 /* How many leaves from here on are one attention, 0: none is. */
@@ -63,8 +62,7 @@ static void claim_copy(struct tw_look *look, struct tw_leaf *leaf)
 	leaf->taken = true;
 	for (k = 0; k < leaf->count; k++)
 		tw_claim_remove(look, KIND, look->leaf_gpu[leaf->first + k]);
-	tw_claim_host(look, KIND, tw_look_track(look, op), tw_look_start(look, op),
-		      tw_look_end(look, op), 0);
+	tw_claim_node(look, KIND, op);
 }
 
 /* Right before the leaves of an attention, `count` from `first` on, and right after. */

@@ -1,5 +1,6 @@
 /* The report of a job: its own tables, and those of its ranks summed over them. */
 #include "base/alloc.h"
+#include "diagnose/diagnosis.h"
 #include "job/sums/sums.h"
 #include "job/tables/all_tables.h"
 #include "job/tables/outliers.h"
@@ -134,4 +135,17 @@ const struct trawl_table *trawl_job_report_table(const struct trawl_job_report *
 const char *trawl_job_report_table_name(size_t index)
 {
 	return index < tw_ranks_table_count ? tw_ranks_tables[index]->table.name : NULL;
+}
+
+bool trawl_job_report_declares(size_t index, struct trawl_table_declaration *out)
+{
+	const struct tw_table_spec *const more[] = { &tw_findings_spec,
+						     &tw_ranks_table_rank_outliers.table };
+	const size_t before = sizeof(more) / sizeof(more[0]);
+
+	if (index >= before + tw_ranks_table_count)
+		return false;
+	*out = tw_declaration(index < before ? more[index] :
+					       &tw_ranks_tables[index - before]->table);
+	return true;
 }

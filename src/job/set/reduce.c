@@ -377,7 +377,7 @@ static int keep_tables(struct tw_rank *rank, const struct trawl_report *report,
 
 /* ---- files */
 
-/* The report that the rest is taken from: of one table, unless tables of it are to be kept. */
+/* The report that the rest is taken from: of one table, unless others are to be kept. */
 static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 		   const struct tw_load_options *options, unsigned threads, const char *device,
 		   size_t number, struct trawl_error *err)
@@ -395,7 +395,8 @@ static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 	report_options.threads = threads;
 	if (device)
 		report_options.device = device;
-	report_options.only = options->table_count ? NULL : tw_analysis_quality.table.name;
+	if (!options->table_count)
+		report_options.only = tw_analysis_quality.table.name;
 	status = trawl_report_new(&report, trace, &report_options, err);
 	if (status)
 		return status;

@@ -53,8 +53,12 @@ static void add_name(struct tw_str *out, const struct tw_icicle_part *part, doub
 	tw_shown_text(&text, part->name, (size_t)room);
 	len = text.len;
 	tw_str_add_cstr(&text, "  ");
-	tw_str_add_real_fixed(&text, percent, 1);
-	tw_str_add_cstr(&text, " %");
+	if (part->value) {
+		tw_str_add_cstr(&text, part->value);
+	} else {
+		tw_str_add_real_fixed(&text, percent, 1);
+		tw_str_add_cstr(&text, " %");
+	}
 	if (!text.failed) {
 		if ((double)tw_text_width(text.ptr, text.len) > room)
 			text.ptr[len] = '\0';
@@ -73,10 +77,14 @@ static void add_part(struct tw_str *out, const struct tw_icicle_part *part, doub
 	tw_str_init(&told, out->allocator);
 	tw_shown_text(&told, part->path, PATH_CELLS);
 	tw_str_add_cstr(&told, ": ");
-	tw_str_add_real_fixed(&told, part->time_ms, 3);
-	tw_str_add_cstr(&told, " ms, ");
-	tw_str_add_real_fixed(&told, percent, 2);
-	tw_str_add_cstr(&told, " %");
+	if (part->told) {
+		tw_str_add_cstr(&told, part->told);
+	} else {
+		tw_str_add_real_fixed(&told, part->time_ms, 3);
+		tw_str_add_cstr(&told, " ms, ");
+		tw_str_add_real_fixed(&told, percent, 2);
+		tw_str_add_cstr(&told, " %");
+	}
 	tw_svg_told_begin(out, told.ptr ? told.ptr : "");
 	tw_svg_box(out, at->left, top, at->right - GAP, top + ROW - 1, colours[part->kind]);
 	add_name(out, part, percent, at);
@@ -146,6 +154,44 @@ static double add_kinds(struct tw_str *out, const struct tw_icicle_chart *chart,
 		x += width;
 	}
 	return y + LEGEND_ROW;
+}
+
+static bool is_below(const struct tw_icicle_tree *tree, const char *path, const char *around)
+{
+	size_t len = strlen(around);
+
+	return !strncmp(path, around, len) &&
+	       !strncmp(path + len, tree->between, strlen(tree->between));
+}
+
+/* The longest of a name less, as names can hold what is between them; 0: there is none. */
+static size_t find_around(const struct tw_icicle_tree *tree, const char *path, size_t depth)
+{
+	size_t found = 0, i;
+
+	for (i = 1; i < tree->count; i++)
+		if (tree->depths[i] + 1 == depth && is_below(tree, path, tree->parts[i].path) &&
+		    (!found || strlen(tree->parts[i].path) > strlen(tree->parts[found].path)))
+			found = i;
+	return found;
+}
+
+struct tw_icicle_part *tw_icicle_add_path(struct tw_icicle_tree *tree, const char *path,
+					  size_t depth, double time_ms)
+{
+	size_t around = depth > 1 ? find_around(tree, path, depth) : 0;
+	const char *name = path;
+
+	if (depth >= TW_ICICLE_ROWS || (depth > 1 && !around))
+		return NULL;
+	if (around)
+		name += strlen(tree->parts[around].path) + strlen(tree->between);
+	tree->depths[tree->count] = depth;
+	tree->parts[tree->count] = (struct tw_icicle_part){ .path = path,
+							    .name = name,
+							    .around = around,
+							    .time_ms = time_ms };
+	return &tree->parts[tree->count++];
 }
 
 bool tw_icicle_chart(const struct tw_icicle_chart *chart, struct tw_str *out)

@@ -18,6 +18,8 @@ struct tw_icicle_part {
 	size_t around;		 /* the part that it is in, one before it; of the first: itself */
 	double time_ms;
 	size_t kind; /* parts of a kind have one colour, below the chart with its name; 0: none */
+	const char *value; /* beside the name, any text; NULL: the share of the whole */
+	const char *told;  /* behind the path where one points; NULL: time and share */
 };
 
 struct tw_icicle_chart {
@@ -28,6 +30,21 @@ struct tw_icicle_chart {
 	const char *kinds[TW_ICICLE_KINDS + 2]; /* any text; [0] has none */
 	size_t kind_count;			/* that has names: the last, and 1 */
 };
+
+/* Parts by their paths: room for all, and for as many depths.  The first, the whole, is there. */
+struct tw_icicle_tree {
+	struct tw_icicle_part *parts;
+	size_t *depths; /* of the whole 0 */
+	size_t count;
+	const char *between; /* names of a path */
+};
+
+/*
+ * Adds the part of a path of `depth` names; those around it come before.  NULL: it is too deep, or below what is not
+ * there.
+ */
+struct tw_icicle_part *tw_icicle_add_path(struct tw_icicle_tree *tree, const char *path,
+					  size_t depth, double time_ms);
 
 /* As SVG; false, and nothing added, when there is nothing in the whole. */
 bool tw_icicle_chart(const struct tw_icicle_chart *chart, struct tw_str *out);

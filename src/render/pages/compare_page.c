@@ -352,6 +352,12 @@ static void add_chart(const struct tw_page_table *t, struct tw_str *out)
 {
 	if (!t->chart || !t->chart->len)
 		return;
+	if (t->open) {
+		add(out, "<figure class=\"chart\">\n");
+		tw_str_add(out, t->chart->ptr, t->chart->len);
+		add(out, "</figure>\n");
+		return;
+	}
 	add(out, "<figure class=\"chart\"><img alt=\"Chart: ");
 	add_text(out, t->heading);
 	add(out, "\" src=\"data:image/svg+xml;base64,");

@@ -23,6 +23,7 @@ struct tw_page_table {
 	const char *const *lines;
 	size_t line_count;
 	const struct tw_str *chart; /* an SVG picture above the table; NULL or empty: none */
+	bool open; /* it is part of the page, so that pointing at what is in it shows more */
 };
 
 struct tw_page_side {

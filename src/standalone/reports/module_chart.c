@@ -7,39 +7,16 @@
 
 #include <string.h>
 
-#define BETWEEN " > "
-
 struct modules {
 	const struct trawl_table *table;
 	struct tw_arena *arena;
-	struct tw_icicle_part *parts;
-	size_t *depths; /* of the parts */
-	size_t count;
+	struct tw_icicle_tree tree;
 	struct tw_icicle_chart *chart; /* its kinds are added to */
 };
 
 static double number(const struct modules *m, size_t row, const char *header)
 {
 	return tw_table_number(m->table, row, trawl_table_find_column(m->table, header));
-}
-
-static bool is_below(const char *path, const char *around)
-{
-	size_t len = strlen(around);
-
-	return !strncmp(path, around, len) && !strncmp(path + len, BETWEEN, sizeof(BETWEEN) - 1);
-}
-
-/* The longest of a module less, as names can hold what is between them; rows around come first. */
-static size_t find_around(const struct modules *m, const char *path, size_t depth)
-{
-	size_t found = 0, i;
-
-	for (i = 1; i < m->count; i++)
-		if (m->depths[i] + 1 == depth && is_below(path, m->parts[i].path) &&
-		    (!found || strlen(m->parts[i].path) > strlen(m->parts[found].path)))
-			found = i;
-	return found;
 }
 
 /* Modules of a class have one: their names but for the number. */
@@ -61,16 +38,10 @@ static size_t kind_of(const struct modules *m, const char *name)
 
 static void add_module(struct modules *m, const char *path, double depth, double ms)
 {
-	size_t around = depth > 1 ? find_around(m, path, (size_t)depth) : 0;
-	const char *name = path;
+	struct tw_icicle_part *part = tw_icicle_add_path(&m->tree, path, (size_t)depth, ms);
 
-	/* Below what is not drawn. */
-	if (depth >= TW_ICICLE_ROWS || (depth > 1 && !around))
-		return;
-	if (around)
-		name += strlen(m->parts[around].path) + sizeof(BETWEEN) - 1;
-	m->parts[m->count] = (struct tw_icicle_part){ path, name, around, ms, kind_of(m, name) };
-	m->depths[m->count++] = (size_t)depth;
+	if (part)
+		part->kind = kind_of(m, part->name);
 }
 
 /* What is in no module. */
@@ -79,8 +50,7 @@ static void add_other(struct modules *m, const char *path, double ms)
 	const char *name = strcmp(path, TW_LABEL_UNLINKED) ? "outside of modules" :
 							     "without a recorded launch";
 
-	m->depths[m->count] = 0;
-	m->parts[m->count++] = (struct tw_icicle_part){ name, name, 0, ms, 0 };
+	tw_icicle_add_path(&m->tree, name, 1, ms);
 }
 
 static void add_parts(struct modules *m)
@@ -93,7 +63,7 @@ static void add_parts(struct modules *m)
 		double depth = number(m, i, "depth");
 		double ms = number(m, i, depth > 0 ? TW_COL_GPU_TIME_MS : TW_COL_SELF_GPU_TIME_MS);
 
-		if (!(100 * ms >= TW_ICICLE_LEAST_PERCENT * m->parts[0].time_ms))
+		if (!(100 * ms >= TW_ICICLE_LEAST_PERCENT * m->tree.parts[0].time_ms))
 			continue;
 		if (depth > 0)
 			add_module(m, path, depth, ms);
@@ -112,24 +82,25 @@ bool tw_report_module_chart(const struct tw_report_material *material, struct tw
 	};
 	struct modules m = { .table = material->modules,
 			     .arena = &material->prepared->arena,
-			     .count = 1,
+			     .tree = { .count = 1, .between = TW_MODULE_SEPARATOR },
 			     .chart = &chart };
 	size_t rows = m.table ? trawl_table_rows(m.table) : 0, i;
 
 	if (!rows)
 		return false;
-	m.parts = tw_arena_array(m.arena, rows + 1, sizeof(*m.parts));
-	m.depths = tw_arena_array(m.arena, rows + 1, sizeof(*m.depths));
-	if (!m.parts || !m.depths) {
+	m.tree.parts = tw_arena_array(m.arena, rows + 1, sizeof(*m.tree.parts));
+	m.tree.depths = tw_arena_array(m.arena, rows + 1, sizeof(*m.tree.depths));
+	if (!m.tree.parts || !m.tree.depths) {
 		out->failed = true;
 		return false;
 	}
-	m.parts[0] = (struct tw_icicle_part){ "all GPU events", "all GPU events", 0, 0, 0 };
+	m.tree.parts[0] =
+		(struct tw_icicle_part){ .path = "all GPU events", .name = "all GPU events" };
 	for (i = 0; i < rows; i++)
-		m.parts[0].time_ms += number(&m, i, TW_COL_SELF_GPU_TIME_MS);
+		m.tree.parts[0].time_ms += number(&m, i, TW_COL_SELF_GPU_TIME_MS);
 	add_parts(&m);
-	chart.parts = m.parts;
-	chart.count = m.count;
+	chart.parts = m.tree.parts;
+	chart.count = m.tree.count;
 	for (i = 1; i < chart.kind_count; i++)
 		out->failed |= !chart.kinds[i];
 	return chart.kind_count > 1 && !out->failed && tw_icicle_chart(&chart, out);

@@ -15,28 +15,6 @@
 
 /* ---- numbers and names */
 
-void tw_add_ms(struct tw_str *out, double ns)
-{
-	double ms = fabs(ns) / 1e6;
-	unsigned digits = ms >= 100 ? 1 : ms >= 1 ? 2 : ms >= 0.01 ? 4 : 6;
-
-	tw_str_add_real_fixed(out, ms, digits);
-	tw_str_add_cstr(out, " ms");
-}
-
-/* Without its sign. */
-void tw_add_percent(struct tw_str *out, double percent)
-{
-	double size = fabs(percent);
-
-	tw_str_add_real_fixed(out, size,
-			      size >= 99.95 ? 0 :
-			      size >= 0.95  ? 1 :
-			      size >= 0.01  ? 2 :
-					      4);
-	tw_str_add_cstr(out, " %");
-}
-
 /* "12.3 times" */
 static void add_times(struct tw_str *out, double times)
 {
@@ -201,11 +179,6 @@ void tw_change_why(const struct tw_change *c, struct tw_str *out)
 
 /* ---- the answer */
 
-struct tw_str *tw_answer_line(struct tw_answer *answer)
-{
-	return &answer->lines[answer->count++];
-}
-
 static void add_over(struct tw_str *out, const struct tw_changes *changes,
 		     const struct tw_change *total)
 {
@@ -278,12 +251,6 @@ static void add_doubt(struct tw_str *out, const struct tw_change *c)
 		tw_str_add_cstr(out, " (below " BELOW_PERCENT " %)");
 	else if (c->judged.why == TW_WHY_SMALL_OF_TOTAL)
 		tw_str_addf(out, " (below %g %% of the total)", BELOW_TOTAL_PERCENT);
-}
-
-void tw_add_signed(struct tw_str *out, double ns)
-{
-	tw_str_add_char(out, ns < 0 ? '-' : '+');
-	tw_add_ms(out, ns);
 }
 
 struct part {
@@ -677,6 +644,7 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 					      "%s and %s have no configuration in common.",
 			    labels[0], labels[1]);
 	}
+	tw_say_places(changes, answer);
 	say_stages(changes, answer);
 	say_moved(changes, answer);
 	say_one_sided(changes, labels, answer);

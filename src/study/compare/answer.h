@@ -4,7 +4,7 @@
 
 #include "study/compare/tables.h"
 
-#define TW_ANSWER_LINES 14
+#define TW_ANSWER_LINES 15
 
 struct tw_answer {
 	struct tw_str lines[TW_ANSWER_LINES]; /* sentences */
@@ -33,7 +33,7 @@ bool tw_compare_uneven(const struct tw_changes *changes, const char *const label
 size_t tw_compare_gate(const struct tw_changes *changes, double percent,
 		       void (*tell)(void *context, const char *line), void *context);
 
-/* ---- for the files that the answer is made by */
+/* ---- answer_text.c: for the files that the answer is made by */
 
 struct tw_str *tw_answer_line(struct tw_answer *answer);
 /* With a sign, and without its sign. */
@@ -47,5 +47,7 @@ void tw_say_ranks(const struct tw_changes *changes, struct tw_answer *answer);
 /* answer_causes.c */
 void tw_say_causes(const struct tw_changes *changes, const char *const labels[2],
 		   struct tw_answer *answer);
+/* places/answer_places.c */
+void tw_say_places(const struct tw_changes *changes, struct tw_answer *answer);
 
 #endif

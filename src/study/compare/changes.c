@@ -118,7 +118,7 @@ static int64_t middle_calls(int64_t *values, const struct run *run, const struct
 	return n ? values[(n - 1) / 2] : TW_NO_CALLS;
 }
 
-static double spread_ns(int64_t mad4)
+double tw_spread_ns(int64_t mad4)
 {
 	return mad4 < 0 ? (double)NAN : (double)mad4 / 4 * (TW_SPREAD_PER_10000 / 10000.0);
 }
@@ -180,14 +180,14 @@ static void compare_runs(struct work *w, const struct run runs[2], uint32_t conf
 		change->ranks[side] = spreads[side].count;
 		change->ns[side] = spreads[side].count ? (double)spreads[side].median2 / 2 :
 							 (double)NAN;
-		change->spread_ns[side] = spread_ns(spreads[side].mad4);
+		change->spread_ns[side] = tw_spread_ns(spreads[side].mad4);
 		change->calls[side] = middle_calls(w->values[side], &runs[side], &runs[!side]);
 		change->call_ns[side] = change->calls[side] > 0 ?
 						change->ns[side] / (double)change->calls[side] :
 						(double)NAN;
 	}
 	change->judged = tw_judge(&spreads[0], &spreads[1], total2);
-	change->noise_ns = spread_ns(change->judged.noise4);
+	change->noise_ns = tw_spread_ns(change->judged.noise4);
 	change->ratio = change->ns[0] > 0 ? change->ns[1] / change->ns[0] : (double)NAN;
 	change->configs = spreads[0].count && spreads[1].count;
 	if (change->configs && runs[0].items[0].kind == TW_COLLECTIVE_SYNC &&
@@ -358,7 +358,8 @@ static int add_items(struct work *w)
 	for (; first < count && !status; first = end) {
 		for (end = first; end < count && same_item(&s->items[first], &s->items[end]); end++)
 			;
-		status = add_item(w, first, end);
+		if (!tw_is_summed(s->items[first].kind))
+			status = add_item(w, first, end);
 	}
 	return status;
 }
@@ -528,6 +529,8 @@ static int make(struct work *w)
 	w->several = changes->common > 1;
 	if (!status)
 		status = add_items(w);
+	if (!status)
+		status = tw_sum_changes_make(changes);
 	if (status)
 		return status;
 	judge_idle(w->samples, &changes->all[TW_TIMELINE_PART]);

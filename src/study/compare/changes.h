@@ -17,11 +17,15 @@ struct tw_change {
 	uint32_t name;	 /* id of the samples' texts */
 	uint32_t config; /* TW_ALL_CONFIGS: over all */
 	size_t ranks[2]; /* that have it, of those that count */
-	/* Medians over the ranks, in ns; over configurations their mean.  NaN: not there. */
+	/*
+	 * Medians over the ranks, in ns; over configurations their mean.  NaN: not there.  Of kinds that are
+	 * summed their sum over ranks and configurations, 0: not there.
+	 */
 	double ns[2];
 	double spread_ns[2]; /* over the ranks; NaN: not known */
 	/* The larger of them; over configurations their share of the mean time; NaN: not known. */
 	double noise_ns;
+	double whole_ns;   /* of kinds that are summed all items of the baseline; 0: of others */
 	double ratio;	   /* test / baseline, what the verdict is of; NaN */
 	int64_t calls[2];  /* of the rank in the middle; TW_NO_CALLS: not told */
 	double call_ns[2]; /* ns a call; over configurations the mean; NaN: not known */
@@ -63,6 +67,9 @@ struct tw_changes {
 	struct tw_rank_changes ranks;
 	struct tw_split split;
 	struct tw_cause_changes causes;
+	struct {
+		double ns[2];
+	} sums[TW_COMPARED_KINDS]; /* of kinds that are summed, over all items */
 	/* Configurations whose sides do not show the same number of steps (steps.h). */
 	struct {
 		double *ratios; /* by configuration: how many times as many the test has; NaN */
@@ -74,6 +81,12 @@ struct tw_changes {
 int tw_changes_make(struct tw_changes *changes, const struct tw_samples *samples,
 		    struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_changes_release(struct tw_changes *changes);
+
+/* places/sum_changes.c: items of kinds that are summed, into `all`.  TRAWL_ENOMEM. */
+int tw_sum_changes_make(struct tw_changes *changes) TRAWL_MUST_CHECK;
+
+/* The deviation of a spread (mad4) in ns; NaN: not known. */
+double tw_spread_ns(int64_t mad4);
 
 /* The row of all configurations of a part of the timeline, NULL: there is none. */
 const struct tw_change *tw_changes_part(const struct tw_changes *changes, const char *name);

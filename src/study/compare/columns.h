@@ -23,6 +23,9 @@
 #define TW_COL_TEST_EXPOSED_MS "test exposed ms"
 #define TW_COL_TEST_MS "test ms"
 #define TW_COL_TEST_OVERLAP "test overlap (%)"
+#define TW_COL_BASELINE_INCLUSIVE_MS "baseline inclusive ms"
+#define TW_COL_TEST_INCLUSIVE_MS "test inclusive ms"
+#define TW_COL_TEST_NAME "test name"
 #define TW_COL_TOTAL_MS "total ms"
 #define TW_COL_WORST_CONFIGURATION "worst configuration"
 

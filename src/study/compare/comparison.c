@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "render/render.h"
+#include "study/compare/places/align.h"
 #include "study/compare/per_rank.h"
 #include "study/books/report_tables.h"
 
@@ -74,6 +75,10 @@ static const char *what_of(enum tw_compared_kind kind)
 		[TW_COLLECTIVE_SYNC] = "collectives over ranks",
 		[TW_COLLECTIVE_RANK] = "collectives on each rank",
 		[TW_RANGE] = "NVTX ranges",
+		[TW_MODULE] = "modules",
+		[TW_CALL_SITE] = "call sites",
+		[TW_PHASE] = "phases",
+		[TW_STEP] = "steps",
 		[TW_STAGE] = "stages",
 	};
 
@@ -192,7 +197,9 @@ static int compare_pair(const struct trawl_comparison *c, struct tw_pair *p,
 		return tw_no_memory(err);
 	tw_samples_append(&p->samples, &c->times[0], 0);
 	tw_samples_append(&p->samples, &c->times[p->sides[1] - first], 1);
-	status = tw_samples_finish(&p->samples, err);
+	status = tw_samples_align(&p->samples, err);
+	if (!status)
+		status = tw_samples_finish(&p->samples, err);
 	if (!status)
 		status = tw_changes_make(&p->changes, &p->samples, err);
 	if (status)
@@ -312,6 +319,7 @@ int trawl_compare(struct trawl_comparison **out, const char *const *paths, size_
 		.filter = o->filter,
 		.strict = o->strict,
 		.quiet = o->quiet,
+		.full_stacks = o->full_stacks,
 		.for_workbook = o->workbook,
 	};
 	status = run(c, paths, err);

@@ -36,6 +36,9 @@ struct trawl_comparison {
 	bool incomplete;
 };
 
+/* As SVG; false, and nothing added: modules are not known of both sides. */
+bool tw_difference_chart(const struct tw_pair *pair, struct tw_str *out);
+
 /*
  * The tables of several pairs in one: behind a column `test` the rows of each.  The summary has a row
  * for each side.  NULL where none has it; *status: out of memory.

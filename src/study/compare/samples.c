@@ -1,6 +1,7 @@
 #include "study/compare/samples.h"
 
 #include "analysis/analysis.h"
+#include "analysis/who/stacks.h"
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/order.h"
@@ -20,6 +21,16 @@ const struct tw_table_spec *const tw_compared_tables[TW_COMPARED_KINDS] = {
 	[TW_COLLECTIVE_RANK] = &tw_analysis_coll_analysis.table,
 	[TW_RANGE] = &tw_analysis_nvtx_ranges.table,
 	[TW_RANGE_EXPOSED] = &tw_analysis_nvtx_ranges.table,
+	[TW_MODULE] = &tw_analysis_modules.table,
+	[TW_MODULE_CLASS] = &tw_analysis_modules.table,
+	[TW_MODULE_OPERATION] = &tw_module_stacks_spec,
+	[TW_CALL_SITE] = &tw_analysis_call_sites.table,
+	[TW_PASS] = &tw_analysis_call_sites.table,
+	[TW_PHASE] = &tw_analysis_phases.table,
+	[TW_STEP] = &tw_analysis_steps.table,
+	[TW_MODULE_STACK] = &tw_module_stacks_spec,
+	[TW_FULL_STACK] = &tw_full_stacks_spec,
+	[TW_MODULE_TOTAL] = &tw_analysis_modules.table,
 	[TW_STAGE] = &tw_nsys_overlap_spec,
 	[TW_STAGE_COMM] = &tw_nsys_overlap_spec,
 };
@@ -39,10 +50,15 @@ const char *const tw_compared_parts[] = {
 };
 
 #define MEDIAN "_median"
+#define TOTAL "_total"
+#define KEYS 4
 
-/* Columns of a sheet; stages are no sheet.  A name may be written in several ways; of a report over ranks the last is. */
+/*
+ * Columns of a sheet; stages are no sheet, and passes several columns of one.  A name may be written in several ways; of a
+ * report over ranks the last is.
+ */
 struct source {
-	const char *keys[3];
+	const char *keys[KEYS];
 	const char *times[2];
 	double ns_per_unit;
 	const char *calls[2];
@@ -82,6 +98,40 @@ static const struct source sources[TW_COMPARED_KINDS] = {
 			       { TW_COL_EXPOSED_COMMUNICATION_MS },
 			       NS_PER_MS,
 			       { NULL } },
+	[TW_MODULE] = { { TW_COL_MODULE },
+			{ TW_COL_SELF_GPU_TIME_MS, TW_COL_SELF_GPU_TIME_MS TOTAL },
+			NS_PER_MS,
+			{ "calls", "calls" TOTAL } },
+	[TW_MODULE_CLASS] = { { TW_COL_MODULE },
+			      { TW_COL_SELF_GPU_TIME_MS, TW_COL_SELF_GPU_TIME_MS TOTAL },
+			      NS_PER_MS,
+			      { "calls", "calls" TOTAL } },
+	[TW_MODULE_OPERATION] = { { TW_COL_MODULE, "pass", "name" },
+				  { TW_COL_GPU_TIME_MS },
+				  NS_PER_MS,
+				  { NULL } },
+	[TW_CALL_SITE] = { { TW_COL_CALL_SITE },
+			   { TW_COL_GPU_TIME_MS, TW_COL_GPU_TIME_MS TOTAL },
+			   NS_PER_MS,
+			   { NULL } },
+	[TW_PASS] = { { TW_COL_CALL_SITE },
+		      { TW_COL_GPU_TIME_MS, TW_COL_GPU_TIME_MS TOTAL },
+		      NS_PER_MS,
+		      { NULL } },
+	[TW_PHASE] = { { "phase" }, { TW_COL_GPU_TIME_MS }, NS_PER_MS, { NULL } },
+	[TW_STEP] = { { "name" },
+		      { TW_COL_GPU_TIME_MS, TW_COL_GPU_TIME_MS TOTAL },
+		      NS_PER_MS,
+		      { NULL } },
+	[TW_MODULE_STACK] = { { TW_COL_MODULE, "pass", "name", TW_COL_KERNEL_NAME },
+			      { TW_COL_GPU_TIME_MS },
+			      NS_PER_MS,
+			      { NULL } },
+	[TW_FULL_STACK] = { { TW_COL_STACK }, { TW_COL_GPU_TIME_MS }, NS_PER_MS, { NULL } },
+	[TW_MODULE_TOTAL] = { { TW_COL_MODULE },
+			      { TW_COL_GPU_TIME_MS, TW_COL_GPU_TIME_MS TOTAL },
+			      NS_PER_MS,
+			      { NULL } },
 };
 
 int64_t tw_compared_ns(double value, double ns_per_unit)
@@ -108,6 +158,7 @@ void tw_samples_release(struct tw_samples *samples)
 	tw_pool_release(&samples->texts);
 	tw_free(a, samples->items, samples->capacity * sizeof(*samples->items));
 	tw_free(a, samples->configs, samples->config_capacity * sizeof(*samples->configs));
+	tw_free(a, samples->test_names, samples->test_name_count * sizeof(*samples->test_names));
 	tw_free(a, samples->damaged, samples->damaged_capacity * sizeof(*samples->damaged));
 	*samples = (struct tw_samples){ 0 };
 }
@@ -301,11 +352,11 @@ static size_t column_of(const struct trawl_table *table, const char *const names
 
 /* What the table lacks, NULL: nothing. */
 static const char *find_columns(const struct source *source, const struct trawl_table *table,
-				size_t keys[3])
+				size_t keys[KEYS])
 {
 	size_t i;
 
-	for (i = 0; i < 3 && source->keys[i]; i++) {
+	for (i = 0; i < KEYS && source->keys[i]; i++) {
 		keys[i] = trawl_table_find_column(table, source->keys[i]);
 		if (keys[i] == trawl_table_columns(table))
 			return source->keys[i];
@@ -315,16 +366,61 @@ static const char *find_columns(const struct source *source, const struct trawl_
 }
 
 static void add_key(struct tw_str *out, const struct source *source,
-		    const struct trawl_table *table, size_t row, const size_t keys[3])
+		    const struct trawl_table *table, size_t row, const size_t keys[KEYS])
 {
 	size_t i;
 
 	tw_str_clear(out);
-	for (i = 0; i < 3 && source->keys[i]; i++) {
+	for (i = 0; i < KEYS && source->keys[i]; i++) {
 		if (i)
 			tw_str_add_char(out, TW_KEY_SEPARATOR);
 		tw_table_add_text(out, table, row, keys[i]);
 	}
+	/* What is in no phase says so there. */
+	if (!out->len && source == &sources[TW_PHASE])
+		tw_table_add_text(out, table, row, trawl_table_find_column(table, "name"));
+}
+
+/* A path of modules without their numbers. */
+static void add_classes(struct tw_str *out, const char *path)
+{
+	const char *end;
+
+	tw_str_clear(out);
+	for (;; path = end + strlen(TW_MODULE_SEPARATOR)) {
+		end = strstr(path, TW_MODULE_SEPARATOR);
+		tw_str_add(out, path,
+			   tw_module_class_len(path, end ? (size_t)(end - path) : strlen(path)));
+		if (!end)
+			return;
+		tw_str_add_cstr(out, TW_MODULE_SEPARATOR);
+	}
+}
+
+/* Passes of a call site; what has no launch has none. */
+static void add_passes(struct tw_samples *samples, const struct tw_sample_place *place,
+		       const struct trawl_table *table, size_t row, int64_t all_ns)
+{
+	static const struct {
+		const char *pass, *columns[2];
+	} passes[] = {
+		{ "forward", { TW_COL_FORWARD_MS, TW_COL_FORWARD_MS TOTAL } },
+		{ "backward", { TW_COL_BACKWARD_MS, TW_COL_BACKWARD_MS TOTAL } },
+		{ "recompute", { TW_COL_RECOMPUTE_MS, TW_COL_RECOMPUTE_MS TOTAL } },
+	};
+	bool launched = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(passes) / sizeof(passes[0]); i++) {
+		size_t column = column_of(table, passes[i].columns);
+		int64_t ns = tw_compared_ns(tw_table_number(table, row, column), NS_PER_MS);
+
+		launched |= ns >= 0;
+		if (ns > 0)
+			tw_samples_add(samples, place, TW_PASS, passes[i].pass, ns, TW_NO_CALLS);
+	}
+	if (!launched)
+		tw_samples_add(samples, place, TW_PASS, TW_LABEL_UNLINKED, all_ns, TW_NO_CALLS);
 }
 
 bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_place *place,
@@ -332,10 +428,10 @@ bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_pla
 			  struct tw_str *lacks)
 {
 	const struct source *source = &sources[kind];
-	size_t keys[3], time = column_of(table, source->times),
-			calls = column_of(table, source->calls), row;
+	size_t keys[KEYS], time = column_of(table, source->times),
+			   calls = column_of(table, source->calls), row;
 	const char *lacking = find_columns(source, table, keys);
-	struct tw_str key;
+	struct tw_str key, classes;
 
 	if (lacking) {
 		if (lacks)
@@ -344,6 +440,7 @@ bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_pla
 		return false;
 	}
 	tw_str_init(&key, samples->allocator);
+	tw_str_init(&classes, samples->allocator);
 	for (row = 0; row < trawl_table_rows(table); row++) {
 		int64_t ns = tw_compared_ns(tw_table_number(table, row, time), source->ns_per_unit);
 
@@ -352,13 +449,25 @@ bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_pla
 		    tw_table_text_is(table, row, keys[2], "operation"))
 			continue;
 		add_key(&key, source, table, row, keys);
+		if (kind == TW_PASS && ns >= 0)
+			add_passes(samples, place, table, row, ns);
+		if (kind == TW_PASS)
+			continue;
 		/* Rows below a table, such as a sum without a name, are of no item. */
-		if (ns >= 0 && key.len)
-			tw_samples_add(samples, place, kind, key.ptr, ns,
-				       tw_compared_ns(tw_table_number(table, row, calls), 1));
+		if (ns < 0 || !key.len)
+			continue;
+		if (kind == TW_MODULE_CLASS)
+			add_classes(&classes, key.ptr);
+		if (!classes.failed)
+			tw_samples_add(samples, place, kind, classes.len ? classes.ptr : key.ptr,
+				       ns, tw_compared_ns(tw_table_number(table, row, calls), 1));
 	}
-	samples->failed |= key.failed;
+	samples->failed |= key.failed | classes.failed;
 	tw_str_release(&key);
+	tw_str_release(&classes);
+	if (tw_is_summed(kind))
+		tw_samples_add(samples, place, (enum tw_compared_kind)TW_SUMMED_TABLE,
+			       tw_compared_tables[kind]->name, 0, TW_NO_CALLS);
 	return true;
 }
 

@@ -18,14 +18,33 @@ enum tw_compared_kind {
 	/* Of exports of Nsight Systems. */
 	TW_RANGE,	  /* nvtx_ranges, without operations: GPU time by name, domain and kind */
 	TW_RANGE_EXPOSED, /* the same: exposed communication */
-	TW_STAGE,	  /* trawl nsys overlap: exposed communication, in the window of the rank */
-	TW_STAGE_COMM,	  /* the same: all of it */
+	/* GPU time whose items add up to all of it. */
+	TW_MODULE,	     /* modules: launched in it and in none below it */
+	TW_MODULE_CLASS,     /* the same, by paths without numbers */
+	TW_MODULE_OPERATION, /* module_stacks: by module, pass and operator */
+	TW_CALL_SITE,	     /* call_sites */
+	TW_PASS,	     /* call_sites */
+	TW_PHASE,	     /* phases */
+	TW_STEP,	     /* steps: by launch */
+	TW_MODULE_STACK,     /* module_stacks: by module, pass, operator and kernel */
+	TW_FULL_STACK,	     /* full_stacks */
+	TW_MODULE_TOTAL,     /* modules: launched in it and below it; these do not add up */
+	TW_STAGE,      /* trawl nsys overlap: exposed communication, in the window of the rank */
+	TW_STAGE_COMM, /* the same: all of it */
 	TW_COMPARED_KINDS,
 	/* Exposed communication of a rank in which it waits for another, whose number is the name. */
 	TW_EXPOSED_WAIT = TW_COMPARED_KINDS,
 	/* Idle time of a rank by cause; its name is one of tw_split_causes. */
 	TW_IDLE_CAUSE,
+	/* That a rank has a table of items that are summed, whose name it has. */
+	TW_SUMMED_TABLE,
 };
+
+/* Kinds whose times are summed over ranks and configurations; an item that one lacks takes no time there. */
+static inline bool tw_is_summed(uint32_t kind)
+{
+	return kind >= TW_MODULE && kind <= TW_MODULE_TOTAL;
+}
 
 #define TW_NO_RANK (-1)
 #define TW_NO_CALLS (-1)
@@ -74,6 +93,9 @@ struct tw_samples {
 	size_t config_count, config_capacity;
 	struct tw_sample_damage *damaged; /* once finished: in order, each once */
 	size_t damaged_count, damaged_capacity;
+	/* By text id what it is called in the test, 0: the same (tw_samples_align()). */
+	uint32_t *test_names;
+	size_t test_name_count;
 	bool failed; /* out of memory, sticky */
 };
 

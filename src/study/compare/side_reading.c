@@ -2,11 +2,13 @@
 #include "study/compare/sides.h"
 
 #include "analysis/analysis.h"
+#include "analysis/who/stacks.h"
 #include "base/alloc.h"
 #include "base/list.h"
 #include "diagnose/job_diagnosis.h"
 #include "job/collectives/exposed_waits.h"
 #include "job/set/job_notes.h"
+#include "table/pack.h"
 #include "text/rank_list.h"
 #include "study/compare/split.h"
 #include "trawl/findings.h"
@@ -24,7 +26,10 @@
 
 /* What comes out of a report of a rank; collectives over ranks are apart. */
 static const enum tw_compared_kind of_rank[] = {
-	TW_TIMELINE_PART, TW_OPERATION, TW_KERNEL, TW_COLLECTIVE_RANK, TW_RANGE, TW_RANGE_EXPOSED
+	TW_TIMELINE_PART, TW_OPERATION, TW_KERNEL,	 TW_COLLECTIVE_RANK,  TW_RANGE,
+	TW_RANGE_EXPOSED, TW_MODULE,	TW_MODULE_CLASS, TW_MODULE_OPERATION, TW_CALL_SITE,
+	TW_PASS,	  TW_PHASE,	TW_STEP,	 TW_MODULE_STACK,     TW_FULL_STACK,
+	TW_MODULE_TOTAL,
 };
 #define OF_RANK (sizeof(of_rank) / sizeof(of_rank[0]))
 
@@ -268,8 +273,9 @@ static int add_collective_report(struct tw_side *side, const char *path)
 
 /* ---- traces */
 
-static const char *const trace_tables[] = { "gpu_timeline", "ops_summary", "kernel_summary",
-					    "coll_analysis", "nvtx_ranges" };
+static const char *const trace_tables[] = { "gpu_timeline",  "ops_summary", "kernel_summary",
+					    "coll_analysis", "nvtx_ranges", "modules",
+					    "call_sites",    "phases",	    "steps" };
 #define TRACE_TABLES (sizeof(trace_tables) / sizeof(trace_tables[0]))
 
 /* Tables of the report of each that are kept; NULL: out of memory. */
@@ -297,6 +303,41 @@ static bool is_part(const struct trawl_report_options *options)
 	       options->end_ns != TRAWL_TIME_NONE;
 }
 
+static int add_stacks(struct tw_rank *rank, const struct trawl_report *report,
+		      enum trawl_stacks which)
+{
+	struct trawl_table *made, *table;
+	int status = tw_stacks_table(report, which, &made, rank->allocator);
+
+	if (status || !made)
+		return status;
+	/* Its texts are those of the trace. */
+	table = tw_table_copy(made, rank->allocator);
+	trawl_table_free(made);
+	if (table && tw_list_append(&rank->tables, &rank->table_capacity, &rank->table_count,
+				    &table, sizeof(table), rank->allocator))
+		return 0;
+	trawl_table_free(table);
+	return TRAWL_ENOMEM;
+}
+
+/* What is compared beyond tables of reports; findings are of the whole. */
+static int attach(struct tw_rank *rank, const struct trawl_report *report)
+{
+	int status = add_stacks(rank, report, TRAWL_STACKS_BY_MODULE);
+
+	return status || is_part(tw_report_input(report)->options) ?
+		       status :
+		       tw_diagnose_attach(rank, report);
+}
+
+static int attach_full_stacks(struct tw_rank *rank, const struct trawl_report *report)
+{
+	int status = add_stacks(rank, report, TRAWL_STACKS_FULL);
+
+	return status ? status : attach(rank, report);
+}
+
 static int load_traces(struct tw_side *side, const char *const *arguments, size_t count)
 {
 	const struct tw_side_options *o = side->options;
@@ -312,8 +353,7 @@ static int load_traces(struct tw_side *side, const char *const *arguments, size_
 	bool whole;
 
 	load.exposed = true;
-	/* Findings are of the whole. */
-	load.attach = is_part(report) ? NULL : tw_diagnose_attach;
+	load.attach = o->full_stacks ? attach_full_stacks : attach;
 	load.tables = tables_to_keep(side, &load.table_count);
 	if (!load.tables)
 		return tw_no_memory(side->err);

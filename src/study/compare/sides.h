@@ -22,6 +22,7 @@ struct tw_side_options {
 	struct tw_load_options load; /* of traces; which tables are kept is chosen here */
 	struct trawl_sweep_filter filter;
 	bool strict, quiet;
+	bool full_stacks;  /* of traces */
 	bool for_workbook; /* sheets beyond those that are compared are wanted too */
 };
 

@@ -43,15 +43,20 @@ enum {
 
 #define BEYOND TW_LIMIT_TEXT(TW_LIMIT_TOLD_PERCENT_MOST)
 
-#define MEASURE_COLUMNS                                                                            \
-	TIME(TW_COL_BASELINE_MS, "median over ranks; several configurations: mean of these"),      \
-		TIME(TW_COL_TEST_MS, "same for the test"),                                         \
+#define MEASURE_COLUMNS                                                         \
+	MEASURES_OF("median over ranks; several configurations: mean of these", \
+		    "baseline time / baseline total_time; streams overlap")
+#define SUM_COLUMNS                                                                  \
+	MEASURES_OF("sum over ranks and configurations of both sides; 0: not there", \
+		    "baseline time / baseline time of all rows"),                    \
+		OVER_CONFIGURATIONS
+#define MEASURES_OF(time, share)                                                                   \
+	TIME(TW_COL_BASELINE_MS, time), TIME(TW_COL_TEST_MS, "same for the test"),                 \
 		DIFFERENCE_OF(TW_COL_DIFFERENCE_MS, "test - baseline: below 0 is faster"),         \
 		TW_PERCENT_2(TW_COL_FASTER, 10,                                                    \
 			     "(baseline - test) / baseline of this row: above 0 is faster; "       \
 			     "empty: no baseline, or beyond -" BEYOND " %"),                       \
-		TW_PERCENT_2(TW_COL_OF_TOTAL, 10,                                                  \
-			     "baseline time / baseline total_time; streams overlap"),              \
+		TW_PERCENT_2(TW_COL_OF_TOTAL, 10, share),                                          \
 		TIME(TW_COL_NOISE_MS, "larger spread of the two sides; empty: one rank per side"), \
 		VERDICT_OF("better, worse, same (within noise or below thresholds), "              \
 			   "new, gone"),                                                           \
@@ -111,6 +116,53 @@ static const struct trawl_column ranges[] = {
 	OVER_CONFIGURATIONS,
 	TIME(TW_COL_BASELINE_EXPOSED_MS, "communication in it that no compute overlaps"),
 	TIME(TW_COL_TEST_EXPOSED_MS, "same for the test"),
+};
+#define NAME_IN_TEST \
+	TW_TEXT(TW_COL_TEST_NAME, 40, "what it is in the test, where numbers or lines differ")
+
+static const struct trawl_column modules[] = {
+	TW_TEXT(TW_COL_MODULE, 60,
+		"module with those around it, outermost first; (none): outside of modules, (unlinked): "
+		"no matching launch; times are of what it launched itself",
+		.values = "!"),
+	SUM_COLUMNS,
+	NAME_IN_TEST,
+	TIME(TW_COL_BASELINE_INCLUSIVE_MS, "the same with all modules below it"),
+	TIME(TW_COL_TEST_INCLUSIVE_MS, "same for the test"),
+};
+static const struct trawl_column module_classes[] = {
+	TW_TEXT(TW_COL_MODULE_CLASS, 60, "path of modules without their numbers", .values = "!"),
+	SUM_COLUMNS,
+};
+static const struct trawl_column module_operations[] = {
+	TW_TEXT(TW_COL_MODULE, 60, "module with those around it, outermost first", .values = "!"),
+	TW_TEXT("pass", 12, "forward, backward, recompute, (unlinked)", .values = "!"),
+	OPERATION,
+	SUM_COLUMNS,
+};
+static const struct trawl_column call_sites[] = {
+	TW_TEXT(TW_COL_CALL_SITE, 60, "file, line and function of the program", .values = "!"),
+	SUM_COLUMNS,
+	NAME_IN_TEST,
+};
+static const struct trawl_column passes[] = {
+	TW_TEXT("pass", 12, "forward, backward, recompute, (unlinked)", .values = "!"),
+	SUM_COLUMNS,
+};
+static const struct trawl_column phases[] = {
+	TW_TEXT("phase", 20,
+		"prefill, decode, mixed, diffusion; (launched outside): by calls in none, (no launch): "
+		"no matching launch",
+		.values = "!"),
+	SUM_COLUMNS,
+};
+static const struct trawl_column steps[] = {
+	TW_TEXT("step", 24,
+		"ProfilerStep#N, GPU time by launch; (launched outside): by calls in none, (no launch): "
+		"no matching launch",
+		.values = "!"),
+	SUM_COLUMNS,
+	NAME_IN_TEST,
 };
 static const struct trawl_column timeline_each[] = { CONFIGURATION, TYPE, MEASURE_COLUMNS };
 static const struct trawl_column operations_each[] = { CONFIGURATION, OPERATION, MEASURE_COLUMNS };
@@ -339,6 +391,30 @@ const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 			      "causes: findings of both sides by kind and place: what "
 			      "differs first, the largest difference first",
 			      causes),
+	[TW_MODULE_CHANGES] = SPEC_OF_ITEMS("module_changes",
+					    "GPU time by module: what differs first, the largest "
+					    "difference first; rows add up to all GPU time",
+					    modules),
+	[TW_MODULE_CLASS_CHANGES] = SPEC_OF_ITEMS(
+		"module_class_changes",
+		"GPU time by class of modules: what differs first; rows add up", module_classes),
+	[TW_MODULE_OPERATION_CHANGES] = SPEC_OF_ITEMS(
+		"module_operation_changes",
+		"GPU time by module, pass and operator: what differs first; rows add up",
+		module_operations),
+	[TW_CALL_SITE_CHANGES] = SPEC_OF_ITEMS("call_site_changes",
+					       "GPU time by call site: what differs first, the "
+					       "largest difference first; rows add up to all GPU "
+					       "time",
+					       call_sites),
+	[TW_PASS_CHANGES] = SPEC_OF_ITEMS(
+		"pass_changes", "GPU time by pass: what differs first; rows add up", passes),
+	[TW_PHASE_CHANGES] = SPEC_OF_ITEMS(
+		"phase_changes",
+		"GPU time by phase of inference steps: what differs first; rows add up", phases),
+	[TW_STEP_CHANGES] =
+		SPEC_OF_ITEMS("step_changes",
+			      "GPU time by profiler step: what differs first; rows add up", steps),
 	[TW_TIMELINE_BY_CONFIGURATION] = SPEC("timeline_by_configuration",
 					      "timeline of each common configuration",
 					      timeline_each),
@@ -404,7 +480,8 @@ static size_t set_keys(struct trawl_table *table, size_t row, size_t column, con
 /* Of the baseline; the total is that of the row's configuration. */
 static double share_of_total(const struct tw_changes *changes, const struct tw_change *c)
 {
-	double total = c->config == TW_ALL_CONFIGS ? changes->total_ns[0] :
+	double total = c->whole_ns > 0		   ? c->whole_ns :
+		       c->config == TW_ALL_CONFIGS ? changes->total_ns[0] :
 						     changes->totals.items[c->config].ns[0];
 
 	return total > 0 ? c->ns[0] / total * 100 : (double)NAN;
@@ -458,7 +535,8 @@ static void add_change(const struct tw_changes *changes, const struct tw_change 
 		       struct tw_str *text)
 {
 	const struct tw_samples *samples = changes->samples;
-	size_t row = tw_table_add_row(table), at = 0;
+	size_t row = tw_table_add_row(table), at = 0, at_test;
+	bool named;
 
 	if (c->config != TW_ALL_CONFIGS)
 		set_config(table, row, at++, config_name(samples, c->config));
@@ -467,8 +545,13 @@ static void add_change(const struct tw_changes *changes, const struct tw_change 
 	if (c->config != TW_ALL_CONFIGS)
 		return;
 	set_count(table, row, at + CONFIGS, (int64_t)c->configs);
+	at_test = trawl_table_find_column(table, TW_COL_TEST_NAME);
+	named = at_test < trawl_table_columns(table);
+	if (named && c->name < samples->test_name_count && samples->test_names[c->name])
+		tw_table_set_str(table, row, at_test,
+				 tw_pool_text(&samples->texts, samples->test_names[c->name], NULL));
 	if (other)
-		set_more(changes, c, other, table, row, at + MORE);
+		set_more(changes, c, other, table, row, at + MORE + named);
 	if (c->worst_config == TW_ALL_CONFIGS)
 		return;
 	set_config(table, row, at + WORST, config_name(samples, c->worst_config));
@@ -715,14 +798,26 @@ static bool make_lists(const struct tw_changes *changes, struct trawl_table **ta
 		  tw_changes_collectives(changes), TW_COMPARED_KINDS },
 		{ TW_STAGE_CHANGES, TW_COMPARE_TABLES, TW_STAGE, TW_STAGE_COMM },
 		{ TW_RANGE_CHANGES, TW_COMPARE_TABLES, TW_RANGE, TW_RANGE_EXPOSED },
+		{ TW_MODULE_CHANGES, TW_COMPARE_TABLES, TW_MODULE, TW_MODULE_TOTAL },
+		{ TW_MODULE_CLASS_CHANGES, TW_COMPARE_TABLES, TW_MODULE_CLASS, TW_COMPARED_KINDS },
+		{ TW_MODULE_OPERATION_CHANGES, TW_COMPARE_TABLES, TW_MODULE_OPERATION,
+		  TW_COMPARED_KINDS },
+		{ TW_CALL_SITE_CHANGES, TW_COMPARE_TABLES, TW_CALL_SITE, TW_COMPARED_KINDS },
+		{ TW_PASS_CHANGES, TW_COMPARE_TABLES, TW_PASS, TW_COMPARED_KINDS },
+		{ TW_PHASE_CHANGES, TW_COMPARE_TABLES, TW_PHASE, TW_COMPARED_KINDS },
+		{ TW_STEP_CHANGES, TW_COMPARE_TABLES, TW_STEP, TW_COMPARED_KINDS },
 	};
 	bool whole = true;
 	size_t i;
 
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		const struct listed *l = &lists[i];
-		bool in_parts = l->all == TW_COLLECTIVE_CHANGES || l->all == TW_RANGE_CHANGES;
+		bool in_parts = l->all == TW_COLLECTIVE_CHANGES || l->all == TW_RANGE_CHANGES ||
+				l->all == TW_MODULE_OPERATION_CHANGES;
 
+		/* Of what few runs record there is no table that is empty. */
+		if (tw_is_summed(l->kind) && !changes->all[l->kind].count)
+			continue;
 		tables[l->all] = of_changes(changes, &changes->all[l->kind],
 					    &tw_compare_specs[l->all], in_parts, l->more, text);
 		whole &= tables[l->all] != NULL;

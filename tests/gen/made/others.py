@@ -1,5 +1,5 @@
 """Runs with known faults; more are in held_out.py."""
-from . import decode, experts, pipeline, recommender, transformer, vision
+from . import decode, experts, pipeline, recommender, serving, transformer, vision
 from .scenario import (BERT, GPT, HAND, LLM, LOADER, NORM, ROPE, SCORES, SHARED, SMALL, SORT,
                        SPEECH, VIT, WORKERS, fault, run)
 
@@ -347,6 +347,46 @@ run("three_faults_host",
                                         "file": "encoder/bert.py(66): log_norms"}),
             "alloc": fault("allocator_calls", {"call": "hipMalloc"}, n=5, malloc_us=900)},
     also_ok=("launch_bound",))
+
+# ---- one part of many ---------------------------------------------------------------------------
+
+SORT.append("parts")
+run("one_layer_slow",
+    "H100", transformer.train, 561,
+    "A GEMM of one layer of twelve takes four times as long as that of the others, for the same shapes.",
+    model={**LLM, "layers": 12, "d": 1536, "heads": 12, "ff": 4096, "vocab": 16384}, steps=4,
+    faults={"layer": fault("slow_module", {"module": "DecoderLayer_5", "op": "aten::mm"}, layer=5,
+                           name="up", share=0.2)},
+    # The same work, seen from its kernel.
+    also_ok=("low_efficiency_gemm",))
+run("encoders_one_by_one",
+    "H100", serving.generate, 562,
+    "A small text encoder is launched one by one before a large model that the GPU limits. Without: "
+    "the encoder in one graph.",
+    model={**LLM, "layers": 4}, steps=4,
+    faults={"eager": fault("launch_bound", {"module": "TextEncoder_0"})},
+    also_ok=("graph_gap", "host_sync"))
+run("serving_decode_one_by_one",
+    "MI300X", serving.serve, 563,
+    "A server whose prompts the GPU limits and whose tokens are launched one by one. Without: tokens "
+    "in a graph.",
+    model={"layers": 8}, prompts={**LLM, "layers": 4, "gated": False, "rope": False}, tokens=4, steps=3,
+    faults={"eager": fault("launch_bound", {"file": "engine/"})},
+    also_ok=("graph_gap", "host_sync"))
+
+run("layers_alike",
+    "H100", transformer.train, 564,
+    "Twelve layers that do the same work in the same time.",
+    model={**LLM, "layers": 12, "d": 1536, "heads": 12, "ff": 4096, "vocab": 16384}, steps=4)
+run("encoder_in_a_graph",
+    "H100", serving.generate, 565,
+    "A text encoder in a graph before a large model that the GPU limits.",
+    model={**LLM, "layers": 4}, steps=4, also_ok=("graph_gap", "host_sync", "launch_bound"))
+run("serving_in_a_graph",
+    "MI300X", serving.serve, 566,
+    "A server whose prompts the GPU limits and whose tokens are in a graph.",
+    model={"layers": 8}, prompts={**LLM, "layers": 4, "gated": False, "rope": False}, tokens=4, steps=3,
+    also_ok=("graph_gap", "host_sync", "launch_bound"))
 
 # ---- nothing wrong, and what is to be noted -----------------------------------------------------
 

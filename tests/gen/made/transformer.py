@@ -50,6 +50,9 @@ class Transformer:
         if slow and slow["name"] == name and slow.get("rank") in (None, self.rank.r):
             kw["at"] = slow["share"]
             kw["at_back"] = slow["share"] if slow.get("backward") else None
+        slow = self.job.fault("layer")
+        if slow and (slow["name"], slow["layer"]) == (name, self.layer):
+            kw["at"] = slow["share"]
         with self.rank.module("Linear", f"{name} {self.layer}"), self.rank.frame(LINEAR):
             return ops.linear(self.rank, x, n, bias=self.m["bias"], **kw)
 

@@ -1,0 +1,266 @@
+/* Whose work it is: module, call site, pass and phase of GPU events, and where a remedy saves time. */
+#include "diagnose/kinds.h"
+
+#include "base/alloc.h"
+#include "data/limits.h"
+#include "text/str.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- of one rank */
+
+struct whose_key {
+	uint32_t attribution, pass, phase, captured;
+};
+
+/* Where no operator or frame is around a launch, nothing says in which pass it is. */
+static uint32_t pass_of(const struct tw_look *look, uint32_t g, uint32_t origin)
+{
+	const struct tw_attribution *a = tw_attribution_of_node(look->who, origin);
+
+	if (tw_in_optimizer(look, look->d->gpu.launch[g]))
+		return TW_WHOSE_OPTIMIZER;
+	return a->path || a->site || a->pass != TW_PASS_FORWARD ||
+			       tw_launching_op(look->d, origin, false) != TW_NONE ?
+		       a->pass :
+		       TW_WHOSE_NO_PASS;
+}
+
+/* "Block_*" of "Block_7", else the name itself. */
+static uint32_t modules_text(struct tw_look *look, const char *name, size_t len)
+{
+	size_t class = tw_module_class_len(name, len);
+	struct tw_str out;
+	uint32_t text;
+
+	if (class == len)
+		return tw_claim_text(look, name, len);
+	tw_str_init(&out, look->scratch);
+	tw_str_add(&out, name, class);
+	tw_str_add_cstr(&out, "_*");
+	look->failed |= out.failed;
+	text = out.failed ? 0 : tw_claim_text(look, out.ptr, out.len);
+	tw_str_release(&out);
+	return text;
+}
+
+static struct tw_whose describe(struct tw_look *look, const struct whose_key *key)
+{
+	const struct tw_attribution *a = tw_groups_key(&look->who->all, key->attribution);
+	struct tw_whose whose = { .pass = key->pass,
+				  .phase = key->phase,
+				  .captured = key->captured };
+	const char *text;
+	size_t len;
+
+	if (a->path) {
+		text = tw_module_name(look->who, a->path, &len);
+		whose.module = tw_claim_text(look, text, len);
+		whose.modules = modules_text(look, text, len);
+	}
+	if (a->site) {
+		text = tw_pool_text(&look->trace->texts, a->site, &len);
+		whose.site = tw_claim_text(look, text, len);
+	}
+	return whose;
+}
+
+static void list_served(struct tw_look *look)
+{
+	const struct tw_when *when = look->when;
+	struct tw_claims *c = look->claims;
+	uint64_t i;
+
+	for (i = 0; i < when->served.count; i++)
+		look->failed |=
+			!TW_LIST_ADD(&c->served,
+				     &((struct tw_served_time){ when->served.items[i].start_ns,
+								when->served.items[i].end_ns,
+								when->serving[i].phase }),
+				     c->allocator);
+}
+
+void tw_list_whose(struct tw_look *look)
+{
+	const struct tw_whose none = { .pass = TW_WHOSE_NO_PASS, .phase = TW_PHASES };
+	const uint32_t *origins = tw_gpu_origins(look->d);
+	struct tw_claims *c = look->claims;
+	struct tw_groups numbers;
+	uint32_t g;
+
+	list_served(look);
+	tw_groups_init_values(&numbers, sizeof(struct whose_key), sizeof(uint32_t), look->scratch);
+	look->failed |= !TW_LIST_ADD(&c->whose, &none, c->allocator);
+	for (g = 0; g < c->gpu_count && !look->failed; g++) {
+		struct whose_key key;
+		uint32_t *number;
+
+		if (origins[g] == TW_NONE)
+			continue;
+		key = (struct whose_key){ look->who->of_node[origins[g]],
+					  pass_of(look, g, origins[g]),
+					  tw_when_phase(look->when, g),
+					  tw_is_replayed(look->d, g) };
+		number = tw_groups_at(&numbers, &key);
+		look->failed |= !number;
+		if (number && !*number) {
+			struct tw_whose whose = describe(look, &key);
+
+			look->failed |= !TW_LIST_ADD(&c->whose, &whose, c->allocator);
+			*number = (uint32_t)c->whose.count - 1;
+		}
+		c->whose_of[g] = number ? *number : 0;
+	}
+}
+
+/* ---- of a finding */
+
+struct savings {
+	double passes[TW_WHOSE_PASSES], phases[TW_PHASES + 1];
+	double all;
+	bool has_phases;
+};
+
+/*
+ * Time that a remedy saves, by whose work ended earlier: of the work in order of launch, how much later than all
+ * before each ends, less the same with the remedy.
+ */
+static void add_up(const struct tw_diagnosis *d, uint32_t rank, struct tw_times times, double *sums)
+{
+	const struct tw_times recorded = tw_recorded(d->path);
+	const struct tw_path_rank *r = &d->path->ranks[rank];
+	int64_t was = INT64_MIN, is = INT64_MIN;
+	uint32_t i;
+
+	for (i = 0; i < r->launched_count; i++) {
+		uint32_t g = r->launched[i], end = tw_gpu_end(r, g);
+		int64_t was_end = tw_time(recorded, end), is_end = tw_time(times, end);
+
+		if (!tw_in_part(d->path, tw_gpu_start(r, g)))
+			continue;
+		if (was == INT64_MIN) {
+			was = tw_time(recorded, tw_gpu_start(r, g));
+			is = tw_time(times, tw_gpu_start(r, g));
+		}
+		if (was_end > was) {
+			sums[d->claims[rank].whose_of[g]] += (double)(was_end - was);
+			was = was_end;
+		}
+		if (is_end > is) {
+			sums[d->claims[rank].whose_of[g]] -= (double)(is_end - is);
+			is = is_end;
+		}
+	}
+}
+
+static void take_savings(const struct tw_claims *c, const double *sums, struct savings *s)
+{
+	size_t i;
+
+	for (i = 0; i < c->whose.count; i++) {
+		s->passes[c->whose.at[i].pass] += sums[i];
+		s->phases[c->whose.at[i].phase] += sums[i];
+		s->has_phases |= c->whose.at[i].phase < TW_PHASES;
+		s->all += sums[i];
+	}
+}
+
+/* Of one of its texts, that with the most of the gain, 0: it is little of all. */
+static uint32_t most_of(const struct tw_claims *c, const double *sums, size_t member,
+			double *by_text, double least)
+{
+	uint32_t text, best = 0;
+	size_t i;
+
+	for (i = 0; i < c->texts.count; i++)
+		by_text[i] = 0;
+	for (i = 0; i < c->whose.count; i++) {
+		memcpy(&text, (const char *)&c->whose.at[i] + member, sizeof(text));
+		by_text[text] += sums[i];
+	}
+	for (i = 1; i < c->texts.count; i++)
+		best = by_text[i] > (best ? by_text[best] : 0) ? (uint32_t)i : best;
+	return best && by_text[best] >= least ? best : 0;
+}
+
+/* Module, else modules of one class, and call site with the most, where a finding has no other. */
+static void name_most(struct tw_diagnosis *d, struct tw_finding *f, const struct tw_claims *c,
+		      const double *sums, double all)
+{
+	size_t bytes = (c->texts.count + 1) * sizeof(double);
+	double *by_text = tw_alloc_array(d->allocator, bytes, 1);
+	double least = TW_LIMIT_WHOSE_LEAST_PERCENT * all / 100;
+	uint32_t text = 0;
+
+	d->failed |= !by_text;
+	if (by_text && all > 0 && !*f->module && (!*f->site || f->in_many)) {
+		text = most_of(c, sums, offsetof(struct tw_whose, module), by_text, least);
+		if (!text)
+			text = most_of(c, sums, offsetof(struct tw_whose, modules), by_text, least);
+		snprintf(f->module, sizeof(f->module), "%s", tw_pool_text(&c->texts, text, NULL));
+		text = most_of(c, sums, offsetof(struct tw_whose, site), by_text, least);
+	}
+	if (text && !*f->site)
+		snprintf(f->site, sizeof(f->site), "%s", tw_pool_text(&c->texts, text, NULL));
+	tw_free(d->allocator, by_text, bytes);
+}
+
+/* "backward 72 %, forward 28 %"; "backward"; the last name is of the rest, and never alone */
+static void list_shares(char *out, size_t size, double *sums, size_t count,
+			const char *const *names)
+{
+	double all = 0;
+	size_t i, best, named = 0, len = 0;
+
+	for (i = 0; i < count; i++)
+		all += sums[i] = fmax(0, sums[i]);
+	for (;; sums[best] = 0, named++) {
+		double percent;
+
+		for (i = 1, best = 0; i < count; i++)
+			best = sums[i] > sums[best] ? i : best;
+		percent = all > 0 ? 100 * sums[best] / all : 0;
+		if (percent < TW_LIMIT_SHARE_LEAST_PERCENT)
+			return;
+		if (!named && percent > 100 - TW_LIMIT_SHARE_LEAST_PERCENT) {
+			if (best < count - 1)
+				snprintf(out, size, "%s", names[best]);
+			return;
+		}
+		len = strlen(out);
+		snprintf(out + len, size - len, "%s%s %.0f %%", named ? ", " : "", names[best],
+			 percent);
+	}
+}
+
+void tw_find_whose(struct tw_diagnosis *d, struct tw_times times, struct tw_finding *f)
+{
+	static const char *const pass_names[] = { "forward", "backward", "recompute", "optimizer",
+						  "outside" };
+	const char *phase_names[TW_PHASES + 1];
+	struct savings s = { 0 };
+	uint32_t i, from = *f->ranks ? f->first_rank : 0, to = *f->ranks ? from + 1 : d->rank_count;
+
+	for (i = from; i < to; i++) {
+		const struct tw_claims *c = &d->claims[i];
+		size_t bytes = (c->whose.count + 1) * sizeof(double);
+		double *sums = tw_alloc_array(d->allocator, bytes, 1), before = s.all;
+
+		if (!sums) {
+			d->failed = true;
+			return;
+		}
+		add_up(d, i, times, sums);
+		take_savings(c, sums, &s);
+		name_most(d, f, c, sums, s.all - before);
+		tw_free(d->allocator, sums, bytes);
+	}
+	memcpy(phase_names, tw_phase_names, sizeof(tw_phase_names));
+	phase_names[TW_PHASES] = "outside";
+	list_shares(f->passes, sizeof(f->passes), s.passes, TW_WHOSE_PASSES, pass_names);
+	if (s.has_phases)
+		list_shares(f->phases, sizeof(f->phases), s.phases, TW_PHASES + 1, phase_names);
+}

@@ -1,0 +1,99 @@
+/* What the answer says of where GPU time changed: the step, phase, module and call site with most of the difference. */
+#include "study/compare/answer.h"
+
+#include "analysis/who/attributions.h"
+#include "data/limits.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *name_of(const struct tw_changes *changes, const struct tw_change *c)
+{
+	return tw_pool_text(&changes->samples->texts, c->name, NULL);
+}
+
+static size_t depth_of(const char *path)
+{
+	size_t depth = 0;
+
+	for (; (path = strstr(path, TW_MODULE_SEPARATOR)); depth++)
+		path += strlen(TW_MODULE_SEPARATOR);
+	return depth;
+}
+
+static double difference(const double ns[2])
+{
+	return ns[1] - ns[0];
+}
+
+/*
+ * The item with most of the difference, though not most of the time; of modules within each other the innermost.
+ * What is in none is no place.  NULL: there is none.
+ */
+static const struct tw_change *find_place(const struct tw_changes *changes,
+					  enum tw_compared_kind kind, const double whole[2])
+{
+	const struct tw_change_list *list = &changes->all[kind];
+	const struct tw_change *found = NULL;
+	size_t i, depth = 0;
+
+	for (i = 0; i < list->count; i++) {
+		const struct tw_change *c = &list->items[i];
+		const char *name = name_of(changes, c);
+		double part = difference(c->ns) / difference(whole) * 100;
+
+		if (name[0] == '(' || !(part >= TW_LIMIT_PLACE_PERCENT) ||
+		    c->ns[0] * 100 >= whole[0] * TW_LIMIT_PLACE_PERCENT ||
+		    (found && depth_of(name) <= depth))
+			continue;
+		found = c;
+		depth = depth_of(name);
+	}
+	return found;
+}
+
+void tw_say_places(const struct tw_changes *changes, struct tw_answer *answer)
+{
+	static const struct {
+		enum tw_compared_kind kind, whole;
+		const char *what;
+	} places[] = {
+		{ TW_STEP, TW_STEP, "step " },
+		{ TW_PHASE, TW_PHASE, "" },
+		{ TW_MODULE_TOTAL, TW_MODULE, "module " },
+		{ TW_MODULE_CLASS, TW_MODULE_CLASS, "modules " },
+		{ TW_CALL_SITE, TW_CALL_SITE, "" },
+	};
+	struct tw_str *out = NULL;
+	bool module = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const double *whole = changes->sums[places[i].whole].ns;
+		const struct tw_change *c;
+
+		/* Of one module its class is no more. */
+		if (!(fabs(difference(whole)) * 100 >= whole[0] * TW_LIMIT_SAME_BELOW_PERCENT) ||
+		    (places[i].kind == TW_MODULE_CLASS && module))
+			continue;
+		c = find_place(changes, places[i].kind, whole);
+		if (!c)
+			continue;
+		module |= places[i].kind == TW_MODULE_TOTAL;
+		if (!out) {
+			out = tw_answer_line(answer);
+			tw_str_add_cstr(out, "Most of the change in GPU time (");
+			tw_add_signed(out, difference(whole));
+			tw_str_add_cstr(out, ") is in ");
+		} else {
+			tw_str_add_cstr(out, ", in ");
+		}
+		tw_str_add_cstr(out, places[i].what);
+		tw_str_add_cstr(out, name_of(changes, c));
+		tw_str_add_cstr(out, " (");
+		tw_add_signed(out, difference(c->ns));
+		tw_str_add_char(out, ')');
+	}
+	if (out)
+		tw_str_add_char(out, '.');
+}
