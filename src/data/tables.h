@@ -314,9 +314,9 @@ struct tw_finding_words {
 extern const struct tw_finding_words tw_finding_words[];
 /* Of a kind where it is special. */
 extern const struct tw_finding_words tw_words_exposed_communication_alone,
-	tw_words_host_pause_function, tw_words_layout_copies_convolution,
-	tw_words_nothing_found_empty, tw_words_nothing_found_partly, tw_words_pageable_copy_back,
-	tw_words_straggler_compute_two;
+	tw_words_host_pause_function, tw_words_launch_bound_graphs,
+	tw_words_layout_copies_convolution, tw_words_nothing_found_empty,
+	tw_words_nothing_found_partly, tw_words_pageable_copy_back, tw_words_straggler_compute_two;
 
 enum tw_copy_direction { TW_COPY_D2H, TW_COPY_H2D, TW_COPY_D2D, TW_COPY_OTHER, TW_COPY_DIRECTIONS };
 

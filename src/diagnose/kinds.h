@@ -47,6 +47,13 @@ void tw_claim_launch_place(struct tw_look *look, const struct tw_launch_gaps *ga
 /* Whether a copy to the host is pageable_copy's, and no wait of the host's own. */
 bool tw_is_slow_copy_back(struct tw_look *look, uint32_t gpu);
 
+/* GPU time of the part, of that launched with GPU graphs, and of that with no call known in them. */
+struct tw_graph_share {
+	int64_t all_ns, graph_ns, hidden_ns;
+	uint64_t hidden_launches;
+};
+struct tw_graph_share tw_graph_share(const struct tw_diagnosis *d);
+
 /* Hash of a kernel's name and its operation's shapes. */
 uint64_t tw_place_of(const char *name, size_t len, const char *dims, size_t dims_len);
 

@@ -414,6 +414,22 @@ class InGraphs(Findings):
         number = int(self.found("--capture", self.capture())["layout_copies"]["evidence"].split("event ")[1].split()[0])
         self.assertEqual(trace[number]["name"], "hipGraphLaunch")
 
+    def test_launch_bound_beside_graphs(self):
+        """What is in a graph already is not to be captured: half of the GPU time is the edge."""
+        def step(r, graph_us):
+            begin = r.now
+            r.call("hipGraphLaunch", 30 * US)
+            r.work("kernel", "node", graph_us * US, 7, begin, r.correlation)
+            for _ in range(20):
+                with r.op("aten::add", [LONG]):
+                    r.call("pause", 100 * US, cat="cpu_op")
+                    r.launch("beside", 10 * US)
+        others = 200 + AHEAD // US
+        for graph_us, said in ((others + 1, "in GPU graphs already"), (others, "Capture the step")):
+            with self.subTest(graph_us=graph_us):
+                row = self.find(steps(lambda r, us=graph_us: step(r, us)))["launch_bound"]
+                self.assertIn(said, row["remedy"])
+
     def test_a_capture_that_is_not_there(self):
         self.assertExit(trawl("analyze", self.replays(), "--capture", self.tmp / "none.json"), 1)
 

@@ -98,7 +98,7 @@ static void print_tables(const struct report_command *c, const struct trawl_repo
 					     "call_sites" };
 	const struct trawl_table *tables[sizeof(names) / sizeof(names[0]) + 4];
 	const struct trawl_table *graphs = trawl_report_find(report, "graphs");
-	struct trawl_table *top = cli_top_operations(report, c->top_ops, true);
+	struct trawl_table *top = cli_top_operations(report, c->top_ops, false);
 	bool first = graphs && trawl_table_notes(graphs);
 	size_t count = 0, i;
 

@@ -159,8 +159,8 @@ const struct tw_finding_words tw_finding_words[] = {
 	  "Record after a warm-up",
 	  "-" },
 	{ "recording_edge", "observation", "Idle time at the edge of the recording",
-	  "It is no part of the program: select steps",
-	  "It is no part of the program: select steps",
+	  "It is no part of the program: leave it out (--step, --range), or record whole steps",
+	  "It is no part of the program: leave it out (--step, --range), or record whole steps",
 	  "-" },
 	{ "host_before_work", "observation", "The first step begins with work of the host alone",
 	  "Prepare inputs ahead of time, in another thread or process: no GPU work runs meanwhile",
@@ -187,6 +187,12 @@ const struct tw_finding_words tw_finding_words[] = {
 	  "-",
 	  "-" },
 };
+
+const struct tw_finding_words tw_words_launch_bound_graphs =
+	{ "launch_bound", "replay", "The host launches slower than the GPU works",
+	  "Most GPU work is in GPU graphs already: take what is launched beside them into a graph, fuse it, or use larger batches",
+	  "Most GPU work is in GPU graphs already: take what is launched beside them (inputs, metadata, sampling) into a graph or fuse it, or serve larger batches",
+	  "one graph launch a step: no host time between launches" };
 
 const struct tw_finding_words tw_words_pageable_copy_back =
 	{ "pageable_copy", "replay", "Copies to pageable memory block the host and the GPU",

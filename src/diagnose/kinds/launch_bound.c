@@ -171,6 +171,7 @@ static void add_phases(const struct tw_diagnosis *d, struct tw_finding *f)
 
 static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_finding *f)
 {
+	struct tw_graph_share graphs = tw_graph_share(d);
 	int64_t launch = 0, all = 0;
 	uint32_t i, rank = 0, note;
 	int k;
@@ -189,6 +190,8 @@ static bool set_graph(struct tw_diagnosis *d, struct tw_scenario *s, struct tw_f
 	s->rule = in_a_graph;
 	s->context = d;
 	f->changed = 1;
+	if (graphs.graph_ns > graphs.all_ns / 2)
+		f->words = &tw_words_launch_bound_graphs;
 	note = name_places(d, f, rank);
 	tw_add_evidence(f, "%.1f ms of %.1f ms idle time end with a launch made meanwhile",
 			(double)launch / 1e6, (double)all / 1e6);

@@ -281,13 +281,11 @@ static bool clocks_differ(struct tw_diagnosis *d, struct tw_finding *f)
 
 /* ---- graphs */
 
-static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
+struct tw_graph_share tw_graph_share(const struct tw_diagnosis *d)
 {
-	int64_t hidden = 0, all = 0;
-	uint64_t launches = 0;
+	struct tw_graph_share share = { 0 };
 	uint32_t i, g, last = TW_NO_POINT;
 
-	/* Where a capture has their operators, nothing is hidden. */
 	for (i = 0; i < d->rank_count; i++) {
 		const struct tw_path_rank *r = &d->path->ranks[i];
 
@@ -297,21 +295,32 @@ static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
 
 			if (!tw_in_part(d->path, tw_gpu_start(r, g)))
 				continue;
-			all += ns;
+			share.all_ns += ns;
 			if (r->launch[g] == TW_NO_POINT)
 				continue;
 			label = &r->labels[d->path->points[r->launch[g]].label];
-			if (!strstr(tw_pool_text(&r->texts, label->name, NULL), "GraphLaunch") ||
-			    d->claims[i].whose.at[d->claims[i].whose_of[g]].captured)
+			if (!strstr(tw_pool_text(&r->texts, label->name, NULL), "GraphLaunch"))
 				continue;
-			hidden += ns;
-			launches += r->launch[g] != last;
+			share.graph_ns += ns;
+			/* Where a capture has their operators, nothing is hidden. */
+			if (d->claims[i].whose.at[d->claims[i].whose_of[g]].captured)
+				continue;
+			share.hidden_ns += ns;
+			share.hidden_launches += r->launch[g] != last;
 			last = r->launch[g];
 		}
 	}
-	tw_add_evidence(f, "%.1f %% of the GPU time in %llu launches of graphs",
-			all ? 100 * (double)hidden / (double)all : 0, (unsigned long long)launches);
-	return hidden > all / 2 && all;
+	return share;
+}
+
+static bool graphs_hide(struct tw_diagnosis *d, struct tw_finding *f)
+{
+	struct tw_graph_share share = tw_graph_share(d);
+	double percent = share.all_ns ? 100 * (double)share.hidden_ns / (double)share.all_ns : 0;
+
+	tw_add_evidence(f, "%.1f %% of the GPU time in %llu launches of graphs", percent,
+			(unsigned long long)share.hidden_launches);
+	return share.hidden_ns > share.all_ns / 2 && share.all_ns;
 }
 
 /* ---- what is not known of computing */
