@@ -24,7 +24,7 @@ int tw_spread_init(struct tw_spread *s, const struct tw_analysis_input *in, size
 	return s->of && s->ns ? 0 : TRAWL_ENOMEM;
 }
 
-void *tw_spread_add(struct tw_spread *s, const void *key, int64_t ns)
+void *tw_spread_add(struct tw_spread *s, const void *key, tw_wide ns)
 {
 	uint32_t group = tw_groups_add(&s->groups, key);
 	struct tw_spread_sum *sum;
@@ -34,7 +34,7 @@ void *tw_spread_add(struct tw_spread *s, const void *key, int64_t ns)
 	sum = tw_groups_value(&s->groups, group);
 	sum->ns += ns;
 	s->of[s->count] = group;
-	s->ns[s->count++] = ns;
+	s->ns[s->count++] = tw_wide_fits(ns) ? (int64_t)ns : INT64_MAX;
 	return sum;
 }
 

@@ -28,7 +28,7 @@ struct tw_spread {
 int tw_spread_init(struct tw_spread *spread, const struct tw_analysis_input *in, size_t key_size,
 		   size_t value_size, uint64_t room) TRAWL_MUST_CHECK;
 /* Adds a time of a key: the key's value, or NULL when out of memory. */
-void *tw_spread_add(struct tw_spread *spread, const void *key, int64_t ns);
+void *tw_spread_add(struct tw_spread *spread, const void *key, tw_wide ns);
 
 /* The columns that each such table has, from `at` on, before and behind its own. */
 enum {

@@ -33,7 +33,8 @@ struct value {
 
 /* The GPU work of a call. */
 struct call {
-	int64_t ns, events;
+	tw_wide ns;
+	int64_t events;
 	uint64_t first; /* GPU event */
 };
 
