@@ -14,8 +14,9 @@
 
 #define GAP 2
 #define HEADER_LINES 3
-/* A name shortened to less than this is useless. */
+/* A text shortened to less than this is useless; the first column says what the row is. */
 #define NARROWEST_TEXT 16
+#define NARROWEST_NAME 28
 
 struct line {
 	size_t begin, len;
@@ -157,14 +158,15 @@ static void measure(struct sheet *sheet, size_t index)
 {
 	struct layout *column = &sheet->columns[index];
 	size_t contents = widest_cell(sheet, index), least = contents;
+	size_t narrowest = index ? NARROWEST_TEXT : NARROWEST_NAME;
 
 	tw_str_init(&column->header, sheet->out->allocator);
 	measure_header(sheet, index);
 	if (sheet->out->failed)
 		return;
 	column->number = tw_column_is_number(trawl_table_column(sheet->table, index));
-	if (!column->number && least > NARROWEST_TEXT)
-		least = NARROWEST_TEXT;
+	if (!column->number && least > narrowest)
+		least = narrowest;
 	column->floor = header_width(column, least);
 	column->width = contents > column->floor ? contents : column->floor;
 	column->natural = span_width(&column->header, 0, column->header.len);
@@ -260,7 +262,7 @@ static void add_text(struct sheet *sheet, size_t index, const char *text, size_t
 	used = tw_text_width(text, len);
 	if (column->number && used < column->width)
 		add_padding(out, column->width - used);
-	tw_shorten_middle(out, text, len, column->width);
+	tw_shorten(out, text, len, column->width);
 	if (out->failed)
 		return;
 	used = tw_text_width(out->ptr + begin, out->len - begin);

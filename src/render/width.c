@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define ELLIPSIS "\xE2\x80\xA6"
+
 struct range {
 	uint32_t first, last;
 };
@@ -116,21 +118,95 @@ static size_t suffix_start(const char *text, size_t len, size_t whole, size_t wi
 	return i;
 }
 
-void tw_shorten_middle(struct tw_str *out, const char *text, size_t len, size_t width)
+static void cut_middle(struct tw_str *out, const char *text, size_t len, size_t width)
 {
-	size_t whole = tw_text_width(text, len), left, start;
+	size_t whole = tw_text_width(text, len), left = width / 2, start;
 
 	if (whole <= width) {
 		tw_str_add(out, text, len);
 		return;
 	}
-	if (width == 0)
-		return;
-	left = width / 2;
 	start = suffix_start(text, len, whole, width - 1 - left);
 	tw_str_add(out, text, prefix_bytes(text, len, left));
-	tw_str_add_cstr(out, "\xE2\x80\xA6");
+	tw_str_add_cstr(out, ELLIPSIS);
 	tw_str_add(out, text + start, len - start);
+}
+
+/* The length without a list of parameters at the end. */
+static size_t without_parameters(const char *text, size_t len)
+{
+	size_t at = len, depth = 0;
+
+	if (!len || text[len - 1] != ')')
+		return len;
+	while (at) {
+		char c = text[--at];
+
+		depth += c == ')';
+		if (c == '(' && !--depth)
+			return at ? at : len;
+	}
+	return len;
+}
+
+/* "void at::native::kernel<4, F>(int)" as "kernel<4, F>", without namespaces only where it has to be, and its beginning. */
+static void cut_kernel(struct tw_str *out, const char *text, size_t len, size_t width)
+{
+	const char *colons, *angle;
+
+	len = without_parameters(text, len);
+	angle = memchr(text, '<', len);
+	for (colons = angle ? angle : text + len; colons > text && *colons != ':'; colons--)
+		;
+	if (tw_text_width(text, len) > width && colons > text) {
+		len -= (size_t)(colons + 1 - text);
+		text = colons + 1;
+	}
+	if (tw_text_width(text, len) <= width) {
+		tw_str_add(out, text, len);
+		return;
+	}
+	tw_str_add(out, text, prefix_bytes(text, len, width - 1));
+	tw_str_add_cstr(out, ELLIPSIS);
+}
+
+/* "/srv/engine/runner.py(7): run" as "…/runner.py(7): run": where the directories end; 0: it is no such path. */
+static size_t directories(const char *text, size_t len, size_t width)
+{
+	const char *end = memchr(text, '(', len);
+	size_t at = 0, next;
+
+	if (!end || !memchr(text, '/', (size_t)(end - text)))
+		return 0;
+	for (next = 1; text + next < end; next++)
+		if (text[next] == '/' && tw_text_width(text + at, len - at) + 1 > width)
+			at = next;
+	return at;
+}
+
+void tw_shorten(struct tw_str *out, const char *text, size_t len, size_t width)
+{
+	static const char function[] = "void ";
+	size_t skip;
+
+	if (tw_text_width(text, len) <= width) {
+		tw_str_add(out, text, len);
+		return;
+	}
+	if (width == 0)
+		return;
+	if (len > sizeof(function) && !memcmp(text, function, sizeof(function) - 1)) {
+		cut_kernel(out, text + sizeof(function) - 1, len - sizeof(function) + 1, width);
+		return;
+	}
+	skip = directories(text, len, width);
+	if (skip && tw_text_width(text + skip, len - skip) < width) {
+		tw_str_add_cstr(out, ELLIPSIS);
+		tw_str_add(out, text + skip, len - skip);
+		return;
+	}
+	skip += skip > 0;
+	cut_middle(out, text + skip, len - skip, width);
 }
 
 void tw_shown_text(struct tw_str *out, const char *text, size_t width)
@@ -140,7 +216,7 @@ void tw_shown_text(struct tw_str *out, const char *text, size_t width)
 	tw_str_init(&safe, out->allocator);
 	tw_escape_terminal(&safe, text, strlen(text));
 	if (width && safe.len)
-		tw_shorten_middle(out, safe.ptr, safe.len, width);
+		tw_shorten(out, safe.ptr, safe.len, width);
 	else
 		tw_str_add(out, safe.len ? safe.ptr : "", safe.len);
 	out->failed = out->failed || safe.failed;

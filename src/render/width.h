@@ -7,8 +7,11 @@
 unsigned tw_char_width(uint32_t code);
 /* Of UTF-8 text without control characters. */
 size_t tw_text_width(const char *text, size_t len);
-/* The text, or its beginning and end around "…" where it would take more than `width` cells. */
-void tw_shorten_middle(struct tw_str *out, const char *text, size_t len, size_t width);
+/*
+ * The text, or what tells most of it in `width` cells, with "…": of a kernel "void ..." its name, then the beginning
+ * of its template arguments; of a path with a line the end; else the beginning and the end.
+ */
+void tw_shorten(struct tw_str *out, const char *text, size_t len, size_t width);
 /* Any text made safe as for a terminal and shortened so (0: whole). */
 void tw_shown_text(struct tw_str *out, const char *text, size_t width);
 /*

@@ -205,10 +205,12 @@ static size_t width_of(const char *text)
 	return tw_text_width(text, strlen(text));
 }
 
+#define DOTS "\xE2\x80\xA6"
+
 static const char *shortened(const char *text, size_t width)
 {
 	tw_str_clear(&out);
-	tw_shorten_middle(&out, text, strlen(text), width);
+	tw_shorten(&out, text, strlen(text), width);
 	tw_str_add(&out, "", 0);
 	return out.ptr;
 }
@@ -224,6 +226,24 @@ static void widths_and_shortening(void **state)
 	assert_string_equal(shortened("abcdefgh", 5), "ab\xE2\x80\xA6gh");
 	assert_string_equal(shortened("abcdefgh", 4), "ab\xE2\x80\xA6h");
 	assert_string_equal(shortened("abcdefgh", 1), "\xE2\x80\xA6");
+	/* A kernel: without its parameters, then its namespaces, then the end of its arguments. */
+	assert_string_equal(shortened("void a::b::fill<int>(int, f(x))", 31),
+			    "void a::b::fill<int>(int, f(x))");
+	assert_string_equal(shortened("void a::b::fill<int>(int, f(x))", 30), "a::b::fill<int>");
+	assert_string_equal(shortened("void a::b::fill<int>(int, f(x))", 15), "a::b::fill<int>");
+	assert_string_equal(shortened("void a::b::fill<int>(int, f(x))", 14), "fill<int>");
+	assert_string_equal(shortened("void a::b::fill<int>(int, f(x))", 8), "fill<in" DOTS);
+	assert_string_equal(shortened("void fill<a::b>(int)", 6), "fill<" DOTS);
+	assert_string_equal(shortened("void (int)", 5), "(int)");
+	assert_string_equal(shortened("void x)", 4), "x)");
+	/* A line of a file: without directories. */
+	assert_string_equal(shortened("/srv/a/run.py(7): go", 19), DOTS "/a/run.py(7): go");
+	assert_string_equal(shortened("/srv/a/run.py(7): go", 17), DOTS "/a/run.py(7): go");
+	assert_string_equal(shortened("/srv/a/run.py(7): go", 16), DOTS "/run.py(7): go");
+	assert_string_equal(shortened("/srv/a/run.py(7): go", 15), DOTS "/run.py(7): go");
+	assert_string_equal(shortened("/srv/a/run.py(7): go", 14), "run.py(7): go");
+	assert_string_equal(shortened("/srv/a/run.py(7): go", 12), "run.py" DOTS "): go");
+	assert_string_equal(shortened("run(7): a/b", 7), "run" DOTS "a/b");
 	assert_string_equal(shortened("abcdefgh", 0), "");
 	/* Wide characters are not cut in two, marks not separated. */
 	assert_string_equal(shortened("\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2\xE5\xAD\x97", 6),
@@ -334,9 +354,13 @@ static void as_text_in_little_room(void **state)
 		   "+2 rows: csv has all\n"
 		   "note: two streams\n");
 	tw_str_clear(&out);
-	tw_render_text(table, &out, 40, 0);
-	assert_non_null(strstr(out.ptr, "\xE2\x80\xA6"));
+	/* The name keeps 28 cells, "Stream" 6 and "duration" 8. */
+	tw_render_text(table, &out, 46, 0);
+	assert_non_null(strstr(out.ptr, "\nKernel2<cutlass_80_tensorop" DOTS " "));
 	assert_non_null(strstr(out.ptr, "+1 column: csv has all\n"));
+	tw_str_clear(&out);
+	tw_render_text(table, &out, 45, 0);
+	assert_non_null(strstr(out.ptr, "+2 columns: csv has all\n"));
 	trawl_table_free(table);
 }
 

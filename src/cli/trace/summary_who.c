@@ -4,15 +4,12 @@
 
 #include "base/alloc.h"
 #include "base/order.h"
-#include "render/width.h"
 #include "table/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_ROWS 5
-/* A longer path of a file loses its first directories. */
-#define SITE_CELLS 60
 
 static bool is_rest(const struct trawl_table *table, size_t row)
 {
@@ -31,8 +28,8 @@ static size_t rows_with_names(const struct trawl_table *table)
 }
 
 /* A row of those columns of another table that `headers` name, NULL: of none. */
-static size_t add_row(struct trawl_table *to, const struct trawl_table *from, size_t from_row,
-		      const char *const *headers, size_t count)
+static void add_row(struct trawl_table *to, const struct trawl_table *from, size_t from_row,
+		    const char *const *headers, size_t count)
 {
 	size_t row = tw_table_add_row(to), i;
 
@@ -40,7 +37,6 @@ static size_t add_row(struct trawl_table *to, const struct trawl_table *from, si
 		if (headers[i])
 			tw_table_copy_cell(to, row, i, from, from_row,
 					   trawl_table_find_column(from, headers[i]));
-	return row;
 }
 
 static void add_rests(struct trawl_table *to, const struct trawl_table *from,
@@ -158,31 +154,13 @@ static void add_top_modules(const struct trawl_table *classes, size_t most, stru
 /* ---- call sites */
 
 static const struct trawl_column site_columns[] = {
-	TW_TEXT(TW_COL_CALL_SITE, SITE_CELLS, "file, line and function of the program"),
+	TW_TEXT(TW_COL_CALL_SITE, 60, "file, line and function of the program"),
 	TW_MS(TW_COL_GPU_TIME_MS, 12, "sum of GPU events launched from there"),
 	TW_PERCENT_1("share (%)", 8, "share of the durations of all GPU events"),
 };
 
 static const struct tw_table_spec sites_spec = TW_SPEC(
 	"top_call_sites", "top call sites by GPU time; share of all GPU work", site_columns);
-
-/* "…/model_executor/cuda_graph_runner.py(1333): replay" */
-static void shorten_site(struct trawl_table *table, size_t row)
-{
-	struct trawl_cell cell = trawl_table_cell(table, row, 0);
-	const char *left = cell.text, *next;
-	struct tw_str text;
-
-	while (tw_text_width(left, strlen(left)) + 1 > SITE_CELLS && (next = strchr(left + 1, '/')))
-		left = next;
-	if (left == cell.text)
-		return;
-	tw_str_init(&text, trawl_allocator_default());
-	tw_str_addf(&text, "…%s", left);
-	if (!text.failed)
-		tw_table_set_text(table, row, 0, text.ptr, text.len);
-	tw_str_release(&text);
-}
 
 static void add_top_sites(const struct trawl_table *sites, size_t most, struct cli_screen *s)
 {
@@ -195,7 +173,7 @@ static void add_top_sites(const struct trawl_table *sites, size_t most, struct c
 		return;
 	top = tw_table_new(&sites_spec, trawl_allocator_default());
 	for (i = 0; top && i < rows && i < most; i++)
-		shorten_site(top, add_row(top, sites, i, headers, sites_spec.column_count));
+		add_row(top, sites, i, headers, sites_spec.column_count);
 	if (top)
 		add_rests(top, sites, headers, sites_spec.column_count);
 	cli_add_table(s, top, sites_spec.meaning);

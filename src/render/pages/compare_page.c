@@ -225,7 +225,7 @@ static void add_long(struct tw_str *out, const char *text, size_t len)
 	struct tw_str shown;
 
 	tw_str_init(&shown, out->allocator);
-	tw_shorten_middle(&shown, text, len, TEXT_CELLS);
+	tw_shorten(&shown, text, len, TEXT_CELLS);
 	add(out, "<details><summary>");
 	tw_escape_html(out, shown.ptr ? shown.ptr : "", shown.len);
 	add(out, "</summary>");

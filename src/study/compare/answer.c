@@ -63,7 +63,7 @@ static bool looks_same(const struct tw_changes *changes, const struct tw_change_
 		tw_str_clear(&other);
 		tw_change_name(changes, &list->items[i], &name);
 		if (name.len)
-			tw_shorten_middle(&other, name.ptr, name.len, width);
+			tw_shorten(&other, name.ptr, name.len, width);
 		same = other.len == shown->len && !memcmp(other.ptr, shown->ptr, shown->len);
 	}
 	same |= name.failed || other.failed;
@@ -86,7 +86,7 @@ static void add_name(struct tw_str *out, const struct tw_changes *changes,
 	tw_change_name(changes, c, &name);
 	for (i = 0; i < sizeof(widths) / sizeof(widths[0]) && name.len && !done; i++) {
 		tw_str_clear(&shown);
-		tw_shorten_middle(&shown, name.ptr, name.len, widths[i]);
+		tw_shorten(&shown, name.ptr, name.len, widths[i]);
 		done = !shown.failed &&
 		       (shown.len == name.len || !looks_same(changes, list, c, &shown, widths[i]));
 	}
