@@ -109,6 +109,9 @@ extern const size_t tw_analysis_count;
 /* The platform of a report's roofline with its peaks, NULL: none is known. */
 const struct tw_platform *tw_report_platform(const struct trawl_report *report);
 
+/* The header of the column of groups, NULL: rows have none (--group-by). */
+const char *tw_report_group(const struct trawl_report *report);
+
 /* Input of its analyses, for later use of the same trace. */
 const struct tw_analysis_input *tw_report_input(const struct trawl_report *report);
 

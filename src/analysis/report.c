@@ -571,6 +571,11 @@ const struct tw_analysis_input *tw_report_input(const struct trawl_report *repor
 	return &report->input;
 }
 
+const char *tw_report_group(const struct trawl_report *report)
+{
+	return report->grouping ? report->grouping->column.header : NULL;
+}
+
 const char *trawl_report_platform(const struct trawl_report *report, bool *guessed)
 {
 	if (guessed)

@@ -131,8 +131,10 @@ struct trawl_table *cli_by_device(const struct trawl_report *report);
 void cli_add_steps(const struct trawl_report *report, struct cli_screen *s);
 /* ---- summary_who.c: classes of modules and call sites with the most GPU time */
 void cli_add_who(const struct trawl_report *report, size_t most, struct cli_screen *s);
-/* ---- top_kernels.c: the kernels with the most time, by name; NULL when out of memory */
-struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t most, bool shares);
+/* ---- top_kernels.c: the kernels with the most time, by name, for the screen with shares; `group`: the header of
+ * groups, or NULL.  NULL when out of memory */
+struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t most, bool screen,
+				    const char *group);
 /* ---- top_ranges.c: those with the most GPU time, by name; NULL when out of memory */
 struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t most);
 /* ---- plots.c */

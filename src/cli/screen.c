@@ -55,6 +55,21 @@ void cli_add_table(struct cli_screen *s, struct trawl_table *table, const char *
 	trawl_table_free(table);
 }
 
+void cli_name_group(struct trawl_table *table, size_t row, const struct trawl_table *from,
+		    size_t from_row, const char *header)
+{
+	struct trawl_cell category = trawl_table_cell(table, row, 1),
+			  group = tw_table_cell(from, from_row, header);
+	struct tw_str text;
+
+	tw_str_init(&text, trawl_allocator_default());
+	tw_str_addf(&text, "%.*s, %.*s", (int)category.text_len, category.text, (int)group.text_len,
+		    group.text);
+	if (!text.failed)
+		tw_table_set_text(table, row, 1, text.ptr, text.len);
+	tw_str_release(&text);
+}
+
 struct trawl_table *cli_first_rows(const struct tw_table_spec *spec, const struct trawl_table *from,
 				   const char *const *headers, size_t rows)
 {

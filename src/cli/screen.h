@@ -29,5 +29,8 @@ void cli_add_table(struct cli_screen *s, struct trawl_table *table, const char *
 struct tw_table_spec;
 struct trawl_table *cli_first_rows(const struct tw_table_spec *spec, const struct trawl_table *from,
 				   const char *const *headers, size_t rows);
+/* Adds to the category of a row, its second cell, a cell of the row that it is from: its group. */
+void cli_name_group(struct trawl_table *table, size_t row, const struct trawl_table *from,
+		    size_t from_row, const char *header);
 
 #endif

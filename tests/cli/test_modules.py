@@ -72,6 +72,14 @@ class Modules(Case):
         self.assertIn("Linear", one)
         self.assertNotIn("Block", one)
 
+    def test_the_summary_names_groups(self):
+        trace = self.made("grouped", "--stacks", "--steps", "2")
+        out = " ".join(self.report_of(trace, "--group-by", "pass", "--top-ops", "40").out.split())
+        self.assertRegex(out, r" aten::addmm GEMM, forward ")
+        self.assertRegex(out, r" aten::mm GEMM, backward ")
+        self.assertRegex(out, r"nvjet\S+ GEMM, (forward|backward) ")
+        self.assertRegex(out, r" \(not attributed\) - - ")
+
     def test_a_trace_without_frames_has_no_such_tables(self):
         report = self.report_of(self.made("plain", "--steps", "1"))
         self.assertFalse([t for t in TABLES if report.has(t)])

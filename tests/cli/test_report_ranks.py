@@ -451,6 +451,7 @@ class Ranks(Case):
         path = self.write(document(base_events()), "job/rank0.json")
         for args, rc, words in (
                 (("--plots", self.tmp / "job"), 2, "--plots needs one trace"),
+                (("--stacks", "full", self.tmp / "job"), 2, "--stacks needs one trace"),
                 ((), 2, "missing TRACE argument"),
                 ((path, self.tmp / "absent"), 1, "absent"),
                 ((self.tmp / "no*match",), 1, "no*match"),

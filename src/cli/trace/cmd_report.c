@@ -335,8 +335,9 @@ static int report(const struct cli_command *command, int argc, char **argv)
 		r->path = argv[0];
 		return report_trace(&c);
 	}
-	if (c.plots)
-		return cli_usage_error(command, "--plots needs one trace, not ranks");
+	if (c.plots || c.stacks > CLI_STACKS_NONE)
+		return cli_usage_error(command, "%s needs one trace, not ranks",
+				       c.plots ? "--plots" : "--stacks");
 	return cli_report_ranks(r, &c.ranks, arguments, (size_t)count, c.top_ops);
 }
 

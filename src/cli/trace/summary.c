@@ -477,6 +477,7 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 	const struct trawl_table *ops = trawl_report_find(report, "ops");
 	const struct trawl_table *work = trawl_report_find(report, "unified_perf_summary");
 	bool gpu = operator_rows(ops) > 0;
+	const char *group = screen && gpu ? tw_report_group(report) : NULL;
 	const char *const *sources = gpu ? top_gpu_sources : top_host_sources;
 	struct trawl_table *top;
 	size_t row, rows;
@@ -484,15 +485,19 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 	if (has_no_operations(report) && trawl_report_find(report, "nvtx_ranges"))
 		return cli_top_ranges(report, top_ops);
 	if (has_no_operations(report) && gpu)
-		return cli_top_kernels(report, top_ops, screen);
+		return cli_top_kernels(report, top_ops, screen,
+				       screen ? tw_report_group(report) : NULL);
 	top = tw_table_new(top_spec(report, gpu), trawl_allocator_default());
 	if (!gpu)
 		ops = has_gpu_events(report) ? NULL : trawl_report_find(report, "cpu_ops");
 	if (!top || !ops)
 		return top;
 	rows = operator_rows(ops);
-	for (row = 0; row < rows && row < top_ops; row++)
+	for (row = 0; row < rows && row < top_ops; row++) {
 		add_top_row(top, sources, ops, row, work);
+		if (group)
+			cli_name_group(top, row, ops, row, group);
+	}
 	if (screen && top_ops && rows < trawl_table_rows(ops))
 		add_top_row(top, sources, ops, rows, NULL);
 	if (trawl_report_view(report)[0])
@@ -553,7 +558,7 @@ static void add_top(const struct trawl_report *report, size_t top_ops, struct cl
 	add_shares(s, cli_top_operations(report, top_ops, true));
 	if (kernels && !has_no_operations(report) &&
 	    kernels_differ(trawl_report_find(report, "ops"), kernels))
-		add_shares(s, cli_top_kernels(report, most, true));
+		add_shares(s, cli_top_kernels(report, most, true, tw_report_group(report)));
 }
 
 static const struct trawl_column kernel_kinds[] = {

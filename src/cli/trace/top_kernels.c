@@ -24,8 +24,15 @@ static const struct tw_table_spec spec = { .name = "top_kernels",
 static const struct tw_table_spec spec_with_shares =
 	TW_SPEC("top_kernels", "top kernels by GPU time", columns, .keep_empty = true);
 
-struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t most, bool shares)
+struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t most, bool screen,
+				    const char *group)
 {
-	return cli_first_rows(shares ? &spec_with_shares : &spec,
-			      trawl_report_find(report, "kernels"), sources, most);
+	const struct trawl_table *kernels = trawl_report_find(report, "kernels");
+	struct trawl_table *top =
+		cli_first_rows(screen ? &spec_with_shares : &spec, kernels, sources, most);
+	size_t row;
+
+	for (row = 0; group && top && row < trawl_table_rows(top); row++)
+		cli_name_group(top, row, kernels, row, group);
+	return top;
 }
