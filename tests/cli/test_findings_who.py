@@ -139,6 +139,24 @@ class Siblings(Findings):
         times = [10 * US] * 5 + [18 * US] + [10 * US] * 2
         self.assertNone(self.layers(times, dims={5: [[512, 1024], [1024, 512]]}), "slow_module")
 
+    def without_shapes(self, args):
+        """Layers of one kernel each, the sixth slower; `args`: its and the others' arguments of the launch."""
+        def body(r):
+            for k in range(8):
+                with module(r, f"Layer_{k}"), r.op("aten::mm"):
+                    r.launch("mm_kernel", (18 if k == 5 else 10) * US, **args[k != 5])
+        return self.find(steps(body))
+
+    def test_grids(self):
+        """Without recorded shapes the grid and block say what is the same work, and nothing does without a grid."""
+        grid, block = {"grid": [128, 1, 1]}, {"block": [256, 1, 1]}
+        self.assertEqual(self.without_shapes((grid, grid))["slow_module"]["module"], "Layer_5")
+        self.assertIn("slow_module", self.without_shapes(({**grid, **block}, {**grid, **block})))
+        self.assertNone(self.without_shapes(({"grid": [512, 1, 1]}, grid)), "slow_module")
+        self.assertNone(self.without_shapes(({**grid, "block": [64, 1, 1]}, {**grid, **block})), "slow_module")
+        self.assertNone(self.without_shapes((block, block)), "slow_module")
+        self.assertNone(self.without_shapes(({}, {})), "slow_module")
+
     def test_number(self):  # EDGE_OF(TW_LIMIT_SIBLINGS_LEAST)
         self.assertIn("slow_module", self.layers([10 * US] * 4 + [18 * US]))
         self.assertNone(self.layers([10 * US] * 3 + [18 * US]), "slow_module")
