@@ -259,6 +259,44 @@ class LaunchBound(Findings):
         self.assertTrue(row["where"].startswith("CLIP_0, T5_0; "), row["where"])
         self.assertRegex(row["evidence"], r"; 9\d % of that in CLIP_0, T5_0: 0\.1\d\d ms of a step's 0\.4\d\d ms$")
 
+    def in_two_of_three(self):
+        """Steps 0 and 2 with an encoder of 20 kernels, each launched 6 us after the one before; all with a product."""
+        r = Rank()
+        for number in range(3):
+            with r.step(number), module(r, "Pipeline_0"):
+                with module(r, "Encoder_0"):
+                    for _ in range(0 if number == 1 else 20):
+                        r.run("aten::mul", US)
+                r.run("aten::mm", 300 * US)
+                r.sync()
+        return r
+
+    def test_steps_without_such_gaps(self):
+        """They are steps too: 1156 us from the first kernel to the end of the last, and twice 113 us of gaps."""
+        row = self.find(self.in_two_of_three())["launch_bound"]
+        self.assertRegex(row["evidence"], "; 95 % of that in Encoder_0: 0.075 ms of a step's 0.385 ms$")
+
+    def viewed(self, r, *options):
+        out = self.tmp / "viewed"
+        done = trawl("analyze", self.write(r.document(), "trace.json"), *options, "--no-replay", "--no-plots", "--no-xlsx",
+                     "-o", out)
+        self.assertExit(done, 0)
+        with open(out / "findings.csv", newline="", encoding="utf-8") as f:
+            return {row["kind"]: row for row in csv.DictReader(f)}["launch_bound"]
+
+    def test_of_one_step(self):
+        """The time is that of the step: from the end of the work before, at 734 us, to 1162 us."""
+        row = self.viewed(self.in_two_of_three(), "--step", "2")
+        self.assertRegex(row["evidence"], " in Encoder_0: 0.009 to 0.122 ms of 0.428 ms$")
+        r = Rank()
+        for number in range(5):
+            with r.step(number):
+                with module(r, "Model_0"):
+                    for _ in range(60):
+                        r.run("aten::mul", US)
+                r.run("aten::relu", US)
+        self.assertNotIn(" of that in ", self.viewed(r, "--step", "3")["evidence"])
+
     def test_at_most_three(self):
         def encoders(count):
             r = Rank()
