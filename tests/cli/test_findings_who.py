@@ -1,4 +1,5 @@
 """Whose time a finding's remedy saves: modules, call sites, passes, phases; siblings; launch-bound places."""
+import contextlib
 import csv
 import json
 import pathlib
@@ -242,22 +243,32 @@ class LaunchBound(Findings):
         self.assertIn("0.001 to 0.048 ms of 0.094 ms", self.run_of(34 * US)["evidence"])
         self.assertNotIn("TextEncoder_0:", self.run_of(34 * US - 10)["evidence"])
 
-    def test_several_in_each_step(self):
-        """Encoders before the model that the GPU limits, in a module around all."""
+    def encoders(self, *frames):
+        """Encoders before the model that the GPU limits, in a module around all; `frames`: functions around blocks."""
         r = Rank()
         for number in range(3):
             with r.step(number), module(r, "Pipeline_0"):
                 for name in "CLIP_0", "T5_0":
                     with module(r, name):
                         for k in range(10):
-                            with module(r, f"Block_{k}"):
+                            with contextlib.ExitStack() as stack:
+                                for frame in frames:
+                                    stack.enter_context(r.frame(frame))
+                                stack.enter_context(module(r, f"Block_{k}"))
                                 r.run("aten::mul", US)
                 with module(r, "Denoiser_0"):
                     r.run("aten::mm", 300 * US)
                 r.sync()
-        row = self.find(r)["launch_bound"]
+        return self.find(r)["launch_bound"]
+
+    def test_several_in_each_step(self):
+        row = self.encoders()
         self.assertTrue(row["where"].startswith("CLIP_0, T5_0; "), row["where"])
         self.assertRegex(row["evidence"], r"; 9\d % of that in CLIP_0, T5_0: 0\.1\d\d ms of a step's 0\.4\d\d ms$")
+        # A function in them is named besides, and no module in which it is.
+        row = self.encoders("model.py(7): forward")
+        self.assertTrue(row["where"].startswith("CLIP_0, T5_0; model.py(7): forward"), row["where"])
+        self.assertEqual((row["module"], row["call_site"]), ("CLIP_0, T5_0", "model.py(7): forward"))
 
     def in_two_of_three(self):
         """Steps 0 and 2 with an encoder of 20 kernels, each launched 6 us after the one before; all with a product."""
