@@ -99,6 +99,18 @@ class Whose(Findings):
                         r.launch("mul", 10 * US, gap=last if k else 50 * US)
         return self.find(steps(body, ahead=3 * MS))["queued_gap"]
 
+    def test_the_most_of_all_ranks(self):
+        """A gap of 49 us more than usual in one rank, one of 899 us in another."""
+        def body(ranks):
+            for r, gaps in zip(ranks, ((50, 1), (1, 900))):
+                for _ in range(100):
+                    r.run("aten::mm", 10 * US)
+                for name, gap in zip(("Small_0", "Big_0"), gaps):
+                    with module(r, name), r.frame(f"{name}.py(1): forward"), r.op("aten::mul"):
+                        r.launch("mul", 10 * US, gap=gap * US)
+        row = self.find(*ranks_of(2, body, ahead=3 * MS))["queued_gap"]
+        self.assertEqual((row["module"], row["call_site"]), ("Big_0", "Big_0.py(1): forward"))
+
     def test_the_place_with_the_most(self):  # EDGE_OF(TW_LIMIT_WHOSE_LEAST_PERCENT)
         row = self.gaps(10)
         self.assertEqual((row["module"], row["call_site"], row["pass"]),
