@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "data/limits.h"
 #include "text/str.h"
+#include "text/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -130,7 +131,7 @@ static void claim(struct search *s, const struct place *place)
 	const double ms = 1e-6 / (s->steps ? s->steps : 1);
 	struct tw_spot spot = { .step = -1, .spread = true };
 	struct tw_str names;
-	char note[400], when[120];
+	char note[400], when[120], shown[201];
 	uint32_t k;
 
 	tw_str_init(&names, s->look->scratch);
@@ -152,8 +153,9 @@ static void claim(struct search *s, const struct place *place)
 	s->look->failed |= names.failed;
 	if (names.failed)
 		return;
-	snprintf(note, sizeof(note), "%.0f %% of that in %.200s: %s",
-		 100 * (double)place->ns / (double)s->all_ns, names.ptr, when);
+	tw_cut_into(shown, sizeof(shown), names.ptr, names.len);
+	snprintf(note, sizeof(note), "%.0f %% of that in %s: %s",
+		 100 * (double)place->ns / (double)s->all_ns, shown, when);
 	spot.module = tw_claim_text(s->look, names.ptr, names.len);
 	spot.note = tw_claim_text(s->look, note, strlen(note));
 	spot.event = s->look->d->host.event[s->look->d->gpu.launch[s->gaps->list.at[0].gpu]];

@@ -2,6 +2,7 @@
 #include "diagnose/kinds.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/scope.h"
 #include "data/limits.h"
 #include "text/str.h"
@@ -9,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- of one rank */
@@ -69,19 +71,35 @@ static struct tw_whose describe(struct tw_look *look, const struct whose_key *ke
 	return whose;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct tw_served_time *x = a, *y = b;
+
+	return TW_ORDER_BY(x, y, start_ns, end_ns, phase);
+}
+
+/* A step of another thread within one hides no more of it than its own time. */
 static void list_served(struct tw_look *look)
 {
 	const struct tw_when *when = look->when;
+	const struct tw_span_index *x = &when->served.by_process;
 	struct tw_claims *c = look->claims;
-	uint64_t i;
+	size_t place, i;
 
-	for (i = 0; i < when->served.count; i++)
-		look->failed |=
-			!TW_LIST_ADD(&c->served,
-				     &((struct tw_served_time){ when->served.items[i].start_ns,
-								when->served.items[i].end_ns,
-								when->serving[i].phase }),
-				     c->allocator);
+	for (place = 0; place < x->count; place++)
+		for (i = x->places[place].first; i + 1 < x->places[place].end; i++) {
+			const struct tw_span_segment *s = &x->segments[i];
+
+			if (s->span == UINT32_MAX)
+				continue;
+			look->failed |= !TW_LIST_ADD(
+				&c->served,
+				&((struct tw_served_time){ s->start_ns, s[1].start_ns,
+							   when->serving[s->span].phase }),
+				c->allocator);
+		}
+	if (c->served.count)
+		qsort(c->served.at, c->served.count, sizeof(*c->served.at), by_start);
 }
 
 void tw_list_whose(struct tw_look *look)

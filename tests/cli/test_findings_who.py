@@ -147,6 +147,20 @@ class Siblings(Findings):
         # One that is faster is no fault of the others.
         self.assertNone(self.layers([10 * US] * 5 + [2 * US] + [10 * US] * 2), "slow_module")
 
+    def test_a_typical_step(self):
+        """In the first step it takes 150 us, in the others 18: the evidence is of one of those, the lower of two."""
+        def body(r):
+            with module(r, "Model_0"):
+                for k in range(8):
+                    with module(r, f"Layer_{k}"):
+                        r.run("aten::mm", (10 if k != 5 else 18 if body.step else 150) * US, PRODUCT)
+            body.step += 1
+        for number in 2, 4:
+            body.step = 0
+            self.assertEqual(self.find(steps(body, number))["slow_module"]["evidence"],
+                             "0.018 ms in a step, its 7 siblings 0.010 ms in the median, "
+                             "with the same kernels and shapes")
+
     def test_other_work(self):
         """One with other shapes is compared with nothing."""
         times = [10 * US] * 5 + [18 * US] + [10 * US] * 2
@@ -333,8 +347,9 @@ class LaunchBound(Findings):
         self.assertTrue(encoders(3).startswith("Encoder0_0, Encoder1_0, Encoder2_0; "), encoders(3))
         self.assertNotIn("Encoder", encoders(4))
 
-    def serve(self, malloc, steps=3):
-        """A server's steps: prompts with an allocation and some late launches, then tokens whose launches are late."""
+    def serve(self, malloc, steps=3, beside=None):
+        """A server's steps: prompts with an allocation and some late launches, then tokens whose launches are late;
+        `beside`: another thread's step in those."""
         r = Rank()
         for _ in range(steps):
             with r.inside("step[EXTEND bs=1 toks=64]"):
@@ -344,10 +359,14 @@ class LaunchBound(Findings):
                     r.run("aten::mul", US)
                 r.run("aten::mm", 100 * US)
                 r.sync()
+            begin = r.now
             with r.inside("step[DECODE bs=2]"):
                 for _ in range(300):
                     r.run("aten::mul", US)
                 r.sync()
+            if beside:
+                with r.thread(200, at=begin + 10 * US), r.inside(beside):
+                    r.busy(6 * US)
         return self.find(r)
 
     def test_decode_alone(self):
@@ -360,6 +379,10 @@ class LaunchBound(Findings):
                                           r"1\.5 of 19\.2 ms in prefill, 4\.5 of 4\.5 ms in decode$")
         # Of each token's 300 kernels, 6 us apart: 1 us of each and a gap of 1 us stay.
         self.assertAlmostEqual(float(row["gain_ms"]), 3 * 300 * 4e-3, delta=0.1)
+        # Another thread's step of 6 us takes at most the two launches from it.
+        other = self.serve(6 * MS, beside="step[EXTEND bs=1 toks=7]")["launch_bound"]
+        self.assertEqual(other["phase"], "decode")
+        self.assertAlmostEqual(float(other["gain_ms"]), float(row["gain_ms"]), delta=3 * 2 * 5e-3)
         # As a whole: launches of prompts are gone too, but for 25 that the first kernel hides (100 us + 25 x 2 us are
         # 25 x 6 us).
         row = self.serve(US)["launch_bound"]

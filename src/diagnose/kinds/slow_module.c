@@ -32,6 +32,8 @@ struct unit {
 	bool is_slow;
 	int64_t most_ns;       /* that one of them takes longer */
 	struct tw_leaf *worst; /* it */
+	size_t others;
+	int64_t usual_ns; /* of those: how many siblings, and what they take in the median */
 };
 
 struct votes {
@@ -219,18 +221,6 @@ static void claim_kernel(struct search *s, struct unit *u, uint32_t k, int64_t n
 	}
 }
 
-static void claim_place(struct search *s, const struct unit *u, size_t others, int64_t usual)
-{
-	char note[200];
-
-	snprintf(
-		note, sizeof(note),
-		"%.3f ms%s, its %zu siblings %.3f ms in the median, with the same kernels and shapes",
-		(double)u->ns / 1e6, u->step >= 0 ? " in a step" : "", others, (double)usual / 1e6);
-	tw_claim_module(s->look, KIND, u->module, s->look->d->host.event[u->worst->node], note,
-			u->ns - usual);
-}
-
 /* All that is of one work is together. */
 static void for_each_work(struct search *s, void (*visit)(struct search *, struct unit *, size_t))
 {
@@ -263,9 +253,53 @@ static void claim_slow(struct search *s, struct unit *units, size_t count)
 				claim_kernel(s, &units[i], k, ns);
 	}
 	usual = found ? median_of_others(s, units, count, TW_NONE) : 0;
-	for (i = 0; i < count && found; i++)
-		if (units[i].is_slow && s->covered[units[i].module])
-			claim_place(s, &units[i], count - slow, usual);
+	for (i = 0; i < count; i++) {
+		units[i].others = count - slow;
+		units[i].usual_ns = usual;
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct unit *x = a, *y = b;
+
+	return TW_ORDER_BY(x, y, module, ns, step);
+}
+
+/* Of a module all that is slow, in the words of the step with the median. */
+static void claim_module(struct search *s, const struct unit *units, size_t count)
+{
+	const struct unit *u = &units[(count - 1) / 2];
+	char note[200];
+	size_t i;
+
+	snprintf(
+		note, sizeof(note),
+		"%.3f ms%s, its %zu siblings %.3f ms in the median, with the same kernels and shapes",
+		(double)u->ns / 1e6, u->step >= 0 ? " in a step" : "", u->others,
+		(double)u->usual_ns / 1e6);
+	for (i = 0; i < count; i++)
+		tw_claim_module(s->look, KIND, units[i].module,
+				s->look->d->host.event[units[i].worst->node], note,
+				units[i].ns - units[i].usual_ns);
+}
+
+/* Modules of a depth, in the part that is looked at. */
+static void claim_modules(struct search *s)
+{
+	struct unit *units = s->units.at;
+	size_t i, end, count = 0;
+
+	for (i = 0; i < s->units.count; i++)
+		if (units[i].is_slow && s->covered[units[i].module] &&
+		    tw_is_gpu_viewed(s->look, s->events[units[i].first]))
+			units[count++] = units[i];
+	qsort(units, count, sizeof(*units), by_time);
+	for (i = 0; i < count && !s->look->failed; i = end) {
+		for (end = i + 1; end < count && units[end].module == units[i].module; end++)
+			;
+		claim_module(s, units + i, end - i);
+	}
 }
 
 /* False: no module is as deep. */
@@ -298,6 +332,7 @@ static bool look_at_depth(struct search *s, uint32_t depth)
 		s->covered[i] |= s->votes[i].all >= TW_LIMIT_SIBLING_STEPS &&
 				 2 * s->votes[i].slow > s->votes[i].all;
 	for_each_work(s, claim_slow);
+	claim_modules(s);
 	return any;
 }
 
