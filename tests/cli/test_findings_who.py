@@ -335,17 +335,21 @@ class LaunchBound(Findings):
         self.assertNotIn(" of that in ", self.viewed(r, "--step", "3")["evidence"])
 
     def test_at_most_three(self):
-        def encoders(count):
+        def encoders(count, prefix="Encoder"):
             r = Rank()
             r.run("aten::mul", US)
             for k in range(count):
-                with module(r, f"Encoder{k}_0"):
+                with module(r, f"{prefix}{k}_0"):
                     for _ in range(12):
                         r.run("aten::mul", US)
             r.run("aten::mm", MS)
-            return self.find(r)["launch_bound"]["where"]
-        self.assertTrue(encoders(3).startswith("Encoder0_0, Encoder1_0, Encoder2_0; "), encoders(3))
-        self.assertNotIn("Encoder", encoders(4))
+            return self.find(r)["launch_bound"]
+        where = encoders(3)["where"]
+        self.assertTrue(where.startswith("Encoder0_0, Encoder1_0, Encoder2_0; "), where)
+        self.assertNotIn("Encoder", encoders(4)["where"])
+        # Of 200 bytes three are the dots; characters of two bytes are not cut.
+        self.assertIn(f" in {'é' * 98}...: ", encoders(3, "é" * 300)["evidence"])
+        self.assertIn(f" in a{'é' * 98}...: ", encoders(3, "a" + "é" * 300)["evidence"])
 
     def serve(self, malloc, steps=3, beside=None):
         """A server's steps: prompts with an allocation and some late launches, then tokens whose launches are late;
