@@ -62,7 +62,7 @@ struct tw_whose {
 	uint32_t phase;			/* enum tw_phase, TW_PHASES: none */
 	bool captured;			/* in a graph, of a call that is known */
 };
-/* A step of an inference server, on the rank's own clock. */
+/* Of a step of an inference server the time outside others of its process that begin in it, on the rank's own clock. */
 struct tw_served_time {
 	int64_t start_ns, end_ns;
 	uint32_t phase;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "data/limits.h"
 #include "text/str.h"
+#include "text/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct search {
 	int64_t *ns;	 /* by module: of gaps, with all below it */
 	bool *is_inside; /* by module */
 	int64_t all_ns, window_ns, begin_ns;
+	uint32_t steps; /* of the window */
 };
 
 /* Modules that are called in one place, in order of their first calls. */
@@ -30,9 +32,6 @@ struct place {
 static void add_up(struct search *s)
 {
 	const struct tw_attributions *who = s->look->who;
-	const struct tw_path_point *points = s->look->part->points;
-	const struct tw_path_rank *r = &s->look->part->rank;
-	int64_t end_ns = INT64_MIN;
 	uint32_t i;
 	size_t k;
 
@@ -44,10 +43,28 @@ static void add_up(struct search *s)
 	}
 	for (i = who->module_count; i-- > 1;)
 		s->ns[who->module[i].parent] += s->ns[i];
-	for (i = 0; i < r->gpu_count; i++)
-		end_ns = points[2 * i + 1].time_ns > end_ns ? points[2 * i + 1].time_ns : end_ns;
-	s->begin_ns = r->gpu_count ? points[0].time_ns : 0;
-	s->window_ns = r->gpu_count ? end_ns - s->begin_ns : 0;
+}
+
+/* Of the time that is looked at: GPU work, with what is idle before it. */
+static void measure(struct search *s)
+{
+	const struct tw_look *look = s->look;
+	const struct tw_path_point *points = look->part->points;
+	const struct tw_path_rank *r = &look->part->rank;
+	int64_t end_ns = INT64_MIN;
+	uint32_t g;
+
+	s->steps = r->piece ? r->chosen_steps : r->step_count;
+	for (g = look->edge.before; g < r->gpu_count - look->edge.after; g++) {
+		int64_t own_ns = points[2 * g + 1].time_ns;
+		int64_t from_ns = end_ns == INT64_MIN ? points[2 * g].time_ns : end_ns;
+
+		if (tw_is_gpu_viewed(look, g)) {
+			s->begin_ns = s->window_ns ? s->begin_ns : from_ns;
+			s->window_ns += own_ns > from_ns ? own_ns - from_ns : 0;
+		}
+		end_ns = own_ns > end_ns ? own_ns : end_ns;
+	}
 }
 
 /* Of what is called in a module, those with the most, until they have nearly all; false: they have not. */
@@ -111,10 +128,10 @@ static void find_time(struct search *s, struct place *place)
 
 static void claim(struct search *s, const struct place *place)
 {
-	const double ms = 1e-6 / (place->spans ? place->spans : 1);
+	const double ms = 1e-6 / (s->steps ? s->steps : 1);
 	struct tw_spot spot = { .step = -1, .spread = true };
 	struct tw_str names;
-	char note[400], when[120];
+	char note[400], when[120], shown[201];
 	uint32_t k;
 
 	tw_str_init(&names, s->look->scratch);
@@ -125,7 +142,7 @@ static void claim(struct search *s, const struct place *place)
 		tw_str_add_cstr(&names, k ? ", " : "");
 		tw_str_add(&names, name, len);
 	}
-	if (place->spans > 1)
+	if (place->spans > 1 && s->steps > 1)
 		snprintf(when, sizeof(when), "%.3f ms of a step's %.3f ms",
 			 (double)place->taken_ns * ms, (double)s->window_ns * ms);
 	else
@@ -136,8 +153,9 @@ static void claim(struct search *s, const struct place *place)
 	s->look->failed |= names.failed;
 	if (names.failed)
 		return;
-	snprintf(note, sizeof(note), "%.0f %% of that in %.200s: %s",
-		 100 * (double)place->ns / (double)s->all_ns, names.ptr, when);
+	tw_cut_into(shown, sizeof(shown), names.ptr, names.len);
+	snprintf(note, sizeof(note), "%.0f %% of that in %s: %s",
+		 100 * (double)place->ns / (double)s->all_ns, shown, when);
 	spot.module = tw_claim_text(s->look, names.ptr, names.len);
 	spot.note = tw_claim_text(s->look, note, strlen(note));
 	spot.event = s->look->d->host.event[s->look->d->gpu.launch[s->gaps->list.at[0].gpu]];
@@ -161,6 +179,7 @@ void tw_claim_launch_place(struct tw_look *look, const struct tw_launch_gaps *ga
 	if (look->failed)
 		return;
 	add_up(&s);
+	measure(&s);
 	while (choose(&s, around, &place)) {
 		find_time(&s, &place);
 		if ((double)place.taken_ns * 100 <=

@@ -2,12 +2,15 @@
 #include "diagnose/kinds.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
+#include "base/scope.h"
 #include "data/limits.h"
 #include "text/str.h"
+#include "text/utf8.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- of one rank */
@@ -68,19 +71,35 @@ static struct tw_whose describe(struct tw_look *look, const struct whose_key *ke
 	return whose;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct tw_served_time *x = a, *y = b;
+
+	return TW_ORDER_BY(x, y, start_ns, end_ns, phase);
+}
+
+/* A step of another thread within one hides no more of it than its own time. */
 static void list_served(struct tw_look *look)
 {
 	const struct tw_when *when = look->when;
+	const struct tw_span_index *x = &when->served.by_process;
 	struct tw_claims *c = look->claims;
-	uint64_t i;
+	size_t place, i;
 
-	for (i = 0; i < when->served.count; i++)
-		look->failed |=
-			!TW_LIST_ADD(&c->served,
-				     &((struct tw_served_time){ when->served.items[i].start_ns,
-								when->served.items[i].end_ns,
-								when->serving[i].phase }),
-				     c->allocator);
+	for (place = 0; place < x->count; place++)
+		for (i = x->places[place].first; i + 1 < x->places[place].end; i++) {
+			const struct tw_span_segment *s = &x->segments[i];
+
+			if (s->span == UINT32_MAX)
+				continue;
+			look->failed |= !TW_LIST_ADD(
+				&c->served,
+				&((struct tw_served_time){ s->start_ns, s[1].start_ns,
+							   when->serving[s->span].phase }),
+				c->allocator);
+		}
+	if (c->served.count)
+		qsort(c->served.at, c->served.count, sizeof(*c->served.at), by_start);
 }
 
 void tw_list_whose(struct tw_look *look)
@@ -168,44 +187,73 @@ static void take_savings(const struct tw_claims *c, const double *sums, struct s
 	}
 }
 
-/* Of one of its texts, that with the most of the gain, 0: it is little of all. */
-static uint32_t most_of(const struct tw_claims *c, const double *sums, size_t member,
-			double *by_text, double least)
-{
-	uint32_t text, best = 0;
-	size_t i;
+enum { MODULE, MODULES, SITE, MEMBERS };
 
-	for (i = 0; i < c->texts.count; i++)
-		by_text[i] = 0;
+/* Of all ranks the gains of each module, class of modules and call site: { member, text } -> double. */
+struct names {
+	struct tw_pool texts;
+	struct tw_groups sums;
+};
+
+static void add_names(struct names *n, const struct tw_claims *c, const double *sums)
+{
+	size_t i;
+	uint32_t m;
+
 	for (i = 0; i < c->whose.count; i++) {
-		memcpy(&text, (const char *)&c->whose.at[i] + member, sizeof(text));
-		by_text[text] += sums[i];
+		const struct tw_whose *w = &c->whose.at[i];
+		const uint32_t text[MEMBERS] = { w->module, w->modules, w->site };
+
+		for (m = 0; m < MEMBERS && sums[i] != 0; m++) {
+			uint32_t key[2] = { m, 0 };
+			double *sum;
+			size_t len;
+			const char *name = tw_pool_text(&c->texts, text[m], &len);
+
+			if (!text[m])
+				continue;
+			key[1] = tw_pool_intern(&n->texts, name, len);
+			sum = tw_groups_at(&n->sums, key);
+			*(sum ? sum : &(double){ 0 }) += sums[i];
+		}
 	}
-	for (i = 1; i < c->texts.count; i++)
-		best = by_text[i] > (best ? by_text[best] : 0) ? (uint32_t)i : best;
-	return best && by_text[best] >= least ? best : 0;
+}
+
+/* That with the most of the gain, "": it is little of all. */
+static bool name_most(const struct names *n, uint32_t member, double least, char *out, size_t size)
+{
+	uint32_t i, best = TW_NO_GROUP;
+	double most = 0;
+	size_t len;
+	const char *name;
+
+	for (i = 0; i < n->sums.count; i++) {
+		const uint32_t *key = tw_groups_key(&n->sums, i);
+		const double *sum = tw_groups_value(&n->sums, i);
+
+		if (*key != member || *sum <= most)
+			continue;
+		most = *sum;
+		best = key[1];
+	}
+	if (best == TW_NO_GROUP || most < least)
+		return false;
+	name = tw_pool_text(&n->texts, best, &len);
+	tw_cut_into(out, size, name, len);
+	return true;
 }
 
 /* Module, else modules of one class, and call site with the most, where a finding has no other. */
-static void name_most(struct tw_diagnosis *d, struct tw_finding *f, const struct tw_claims *c,
-		      const double *sums, double all)
+static void set_names(struct tw_finding *f, const struct names *n, double all)
 {
-	size_t bytes = (c->texts.count + 1) * sizeof(double);
-	double *by_text = tw_alloc_array(d->allocator, bytes, 1);
 	double least = TW_LIMIT_WHOSE_LEAST_PERCENT * all / 100;
-	uint32_t text = 0;
 
-	d->failed |= !by_text;
-	if (by_text && all > 0 && !*f->module && (!*f->site || f->in_many)) {
-		text = most_of(c, sums, offsetof(struct tw_whose, module), by_text, least);
-		if (!text)
-			text = most_of(c, sums, offsetof(struct tw_whose, modules), by_text, least);
-		snprintf(f->module, sizeof(f->module), "%s", tw_pool_text(&c->texts, text, NULL));
-		text = most_of(c, sums, offsetof(struct tw_whose, site), by_text, least);
-	}
-	if (text && !*f->site)
-		snprintf(f->site, sizeof(f->site), "%s", tw_pool_text(&c->texts, text, NULL));
-	tw_free(d->allocator, by_text, bytes);
+	if (all <= 0 || *f->module || (*f->site && !f->in_many))
+		return;
+	if (!name_most(n, MODULE, least, f->module, sizeof(f->module)))
+		name_most(n, MODULES, least, f->module, sizeof(f->module));
+	if (!*f->site)
+		name_most(n, SITE, least, f->site, sizeof(f->site));
 }
 
 /* "backward 72 %, forward 28 %"; "backward"; the last name is of the rest, and never alone */
@@ -243,21 +291,29 @@ void tw_find_whose(struct tw_diagnosis *d, struct tw_times times, struct tw_find
 	const char *phase_names[TW_PHASES + 1];
 	struct savings s = { 0 };
 	uint32_t i, from = *f->ranks ? f->first_rank : 0, to = *f->ranks ? from + 1 : d->rank_count;
+	struct names names = { 0 };
+	struct tw_scope scope;
 
-	for (i = from; i < to; i++) {
+	tw_scope_begin(&scope, d->allocator);
+	d->failed |= tw_pool_init(&names.texts, &scope.allocator);
+	tw_groups_init_values(&names.sums, 2 * sizeof(uint32_t), sizeof(double), &scope.allocator);
+	for (i = from; i < to && !d->failed; i++) {
 		const struct tw_claims *c = &d->claims[i];
 		size_t bytes = (c->whose.count + 1) * sizeof(double);
-		double *sums = tw_alloc_array(d->allocator, bytes, 1), before = s.all;
+		double *sums = tw_alloc_array(&scope.allocator, bytes, 1);
 
-		if (!sums) {
-			d->failed = true;
-			return;
-		}
+		d->failed |= !sums;
+		if (!sums)
+			break;
 		add_up(d, i, times, sums);
 		take_savings(c, sums, &s);
-		name_most(d, f, c, sums, s.all - before);
-		tw_free(d->allocator, sums, bytes);
+		add_names(&names, c, sums);
+		tw_free(&scope.allocator, sums, bytes);
 	}
+	d->failed |= names.texts.failed || names.sums.failed;
+	if (!d->failed)
+		set_names(f, &names, s.all);
+	tw_scope_end(&scope);
 	memcpy(phase_names, tw_phase_names, sizeof(tw_phase_names));
 	phase_names[TW_PHASES] = "outside";
 	list_shares(f->passes, sizeof(f->passes), s.passes, TW_WHOSE_PASSES, pass_names);

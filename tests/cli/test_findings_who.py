@@ -1,4 +1,5 @@
 """Whose time a finding's remedy saves: modules, call sites, passes, phases; siblings; launch-bound places."""
+import contextlib
 import csv
 import json
 import pathlib
@@ -98,6 +99,18 @@ class Whose(Findings):
                         r.launch("mul", 10 * US, gap=last if k else 50 * US)
         return self.find(steps(body, ahead=3 * MS))["queued_gap"]
 
+    def test_the_most_of_all_ranks(self):
+        """A gap of 49 us more than usual in one rank, one of 899 us in another."""
+        def body(ranks):
+            for r, gaps in zip(ranks, ((50, 1), (1, 900))):
+                for _ in range(100):
+                    r.run("aten::mm", 10 * US)
+                for name, gap in zip(("Small_0", "Big_0"), gaps):
+                    with module(r, name), r.frame(f"{name}.py(1): forward"), r.op("aten::mul"):
+                        r.launch("mul", 10 * US, gap=gap * US)
+        row = self.find(*ranks_of(2, body, ahead=3 * MS))["queued_gap"]
+        self.assertEqual((row["module"], row["call_site"]), ("Big_0", "Big_0.py(1): forward"))
+
     def test_the_place_with_the_most(self):  # EDGE_OF(TW_LIMIT_WHOSE_LEAST_PERCENT)
         row = self.gaps(10)
         self.assertEqual((row["module"], row["call_site"], row["pass"]),
@@ -134,10 +147,42 @@ class Siblings(Findings):
         # One that is faster is no fault of the others.
         self.assertNone(self.layers([10 * US] * 5 + [2 * US] + [10 * US] * 2), "slow_module")
 
+    def test_a_typical_step(self):
+        """In the first step it takes 150 us, in the others 18: the evidence is of one of those, the lower of two."""
+        def body(r):
+            with module(r, "Model_0"):
+                for k in range(8):
+                    with module(r, f"Layer_{k}"):
+                        r.run("aten::mm", (10 if k != 5 else 18 if body.step else 150) * US, PRODUCT)
+            body.step += 1
+        for number in 2, 4:
+            body.step = 0
+            self.assertEqual(self.find(steps(body, number))["slow_module"]["evidence"],
+                             "0.018 ms in a step, its 7 siblings 0.010 ms in the median, "
+                             "with the same kernels and shapes")
+
     def test_other_work(self):
         """One with other shapes is compared with nothing."""
         times = [10 * US] * 5 + [18 * US] + [10 * US] * 2
         self.assertNone(self.layers(times, dims={5: [[512, 1024], [1024, 512]]}), "slow_module")
+
+    def without_shapes(self, args):
+        """Layers of one kernel each, the sixth slower; `args`: its and the others' arguments of the launch."""
+        def body(r):
+            for k in range(8):
+                with module(r, f"Layer_{k}"), r.op("aten::mm"):
+                    r.launch("mm_kernel", (18 if k == 5 else 10) * US, **args[k != 5])
+        return self.find(steps(body))
+
+    def test_grids(self):
+        """Without recorded shapes the grid and block say what is the same work, and nothing does without a grid."""
+        grid, block = {"grid": [128, 1, 1]}, {"block": [256, 1, 1]}
+        self.assertEqual(self.without_shapes((grid, grid))["slow_module"]["module"], "Layer_5")
+        self.assertIn("slow_module", self.without_shapes(({**grid, **block}, {**grid, **block})))
+        self.assertNone(self.without_shapes(({"grid": [512, 1, 1]}, grid)), "slow_module")
+        self.assertNone(self.without_shapes(({**grid, "block": [64, 1, 1]}, {**grid, **block})), "slow_module")
+        self.assertNone(self.without_shapes((block, block)), "slow_module")
+        self.assertNone(self.without_shapes(({}, {})), "slow_module")
 
     def test_number(self):  # EDGE_OF(TW_LIMIT_SIBLINGS_LEAST)
         self.assertIn("slow_module", self.layers([10 * US] * 4 + [18 * US]))
@@ -224,38 +269,91 @@ class LaunchBound(Findings):
         self.assertIn("0.001 to 0.048 ms of 0.094 ms", self.run_of(34 * US)["evidence"])
         self.assertNotIn("TextEncoder_0:", self.run_of(34 * US - 10)["evidence"])
 
-    def test_several_in_each_step(self):
-        """Encoders before the model that the GPU limits, in a module around all."""
+    def encoders(self, *frames):
+        """Encoders before the model that the GPU limits, in a module around all; `frames`: functions around blocks."""
         r = Rank()
         for number in range(3):
             with r.step(number), module(r, "Pipeline_0"):
                 for name in "CLIP_0", "T5_0":
                     with module(r, name):
                         for k in range(10):
-                            with module(r, f"Block_{k}"):
+                            with contextlib.ExitStack() as stack:
+                                for frame in frames:
+                                    stack.enter_context(r.frame(frame))
+                                stack.enter_context(module(r, f"Block_{k}"))
                                 r.run("aten::mul", US)
                 with module(r, "Denoiser_0"):
                     r.run("aten::mm", 300 * US)
                 r.sync()
-        row = self.find(r)["launch_bound"]
+        return self.find(r)["launch_bound"]
+
+    def test_several_in_each_step(self):
+        row = self.encoders()
         self.assertTrue(row["where"].startswith("CLIP_0, T5_0; "), row["where"])
         self.assertRegex(row["evidence"], r"; 9\d % of that in CLIP_0, T5_0: 0\.1\d\d ms of a step's 0\.4\d\d ms$")
+        # A function in them is named besides, and no module in which it is.
+        row = self.encoders("model.py(7): forward")
+        self.assertTrue(row["where"].startswith("CLIP_0, T5_0; model.py(7): forward"), row["where"])
+        self.assertEqual((row["module"], row["call_site"]), ("CLIP_0, T5_0", "model.py(7): forward"))
+
+    def in_two_of_three(self):
+        """Steps 0 and 2 with an encoder of 20 kernels, each launched 6 us after the one before; all with a product."""
+        r = Rank()
+        for number in range(3):
+            with r.step(number), module(r, "Pipeline_0"):
+                with module(r, "Encoder_0"):
+                    for _ in range(0 if number == 1 else 20):
+                        r.run("aten::mul", US)
+                r.run("aten::mm", 300 * US)
+                r.sync()
+        return r
+
+    def test_steps_without_such_gaps(self):
+        """They are steps too: 1156 us from the first kernel to the end of the last, and twice 113 us of gaps."""
+        row = self.find(self.in_two_of_three())["launch_bound"]
+        self.assertRegex(row["evidence"], "; 95 % of that in Encoder_0: 0.075 ms of a step's 0.385 ms$")
+
+    def viewed(self, r, *options):
+        out = self.tmp / "viewed"
+        done = trawl("analyze", self.write(r.document(), "trace.json"), *options, "--no-replay", "--no-plots", "--no-xlsx",
+                     "-o", out)
+        self.assertExit(done, 0)
+        with open(out / "findings.csv", newline="", encoding="utf-8") as f:
+            return {row["kind"]: row for row in csv.DictReader(f)}["launch_bound"]
+
+    def test_of_one_step(self):
+        """The time is that of the step: from the end of the work before, at 734 us, to 1162 us."""
+        row = self.viewed(self.in_two_of_three(), "--step", "2")
+        self.assertRegex(row["evidence"], " in Encoder_0: 0.009 to 0.122 ms of 0.428 ms$")
+        r = Rank()
+        for number in range(5):
+            with r.step(number):
+                with module(r, "Model_0"):
+                    for _ in range(60):
+                        r.run("aten::mul", US)
+                r.run("aten::relu", US)
+        self.assertNotIn(" of that in ", self.viewed(r, "--step", "3")["evidence"])
 
     def test_at_most_three(self):
-        def encoders(count):
+        def encoders(count, prefix="Encoder"):
             r = Rank()
             r.run("aten::mul", US)
             for k in range(count):
-                with module(r, f"Encoder{k}_0"):
+                with module(r, f"{prefix}{k}_0"):
                     for _ in range(12):
                         r.run("aten::mul", US)
             r.run("aten::mm", MS)
-            return self.find(r)["launch_bound"]["where"]
-        self.assertTrue(encoders(3).startswith("Encoder0_0, Encoder1_0, Encoder2_0; "), encoders(3))
-        self.assertNotIn("Encoder", encoders(4))
+            return self.find(r)["launch_bound"]
+        where = encoders(3)["where"]
+        self.assertTrue(where.startswith("Encoder0_0, Encoder1_0, Encoder2_0; "), where)
+        self.assertNotIn("Encoder", encoders(4)["where"])
+        # Of 200 bytes three are the dots; characters of two bytes are not cut.
+        self.assertIn(f" in {'é' * 98}...: ", encoders(3, "é" * 300)["evidence"])
+        self.assertIn(f" in a{'é' * 98}...: ", encoders(3, "a" + "é" * 300)["evidence"])
 
-    def serve(self, malloc, steps=3):
-        """A server's steps: prompts with an allocation and some late launches, then tokens whose launches are late."""
+    def serve(self, malloc, steps=3, beside=None):
+        """A server's steps: prompts with an allocation and some late launches, then tokens whose launches are late;
+        `beside`: another thread's step in those."""
         r = Rank()
         for _ in range(steps):
             with r.inside("step[EXTEND bs=1 toks=64]"):
@@ -265,10 +363,14 @@ class LaunchBound(Findings):
                     r.run("aten::mul", US)
                 r.run("aten::mm", 100 * US)
                 r.sync()
+            begin = r.now
             with r.inside("step[DECODE bs=2]"):
                 for _ in range(300):
                     r.run("aten::mul", US)
                 r.sync()
+            if beside:
+                with r.thread(200, at=begin + 10 * US), r.inside(beside):
+                    r.busy(6 * US)
         return self.find(r)
 
     def test_decode_alone(self):
@@ -281,6 +383,10 @@ class LaunchBound(Findings):
                                           r"1\.5 of 19\.2 ms in prefill, 4\.5 of 4\.5 ms in decode$")
         # Of each token's 300 kernels, 6 us apart: 1 us of each and a gap of 1 us stay.
         self.assertAlmostEqual(float(row["gain_ms"]), 3 * 300 * 4e-3, delta=0.1)
+        # Another thread's step of 6 us takes at most the two launches from it.
+        other = self.serve(6 * MS, beside="step[EXTEND bs=1 toks=7]")["launch_bound"]
+        self.assertEqual(other["phase"], "decode")
+        self.assertAlmostEqual(float(other["gain_ms"]), float(row["gain_ms"]), delta=3 * 2 * 5e-3)
         # As a whole: launches of prompts are gone too, but for 25 that the first kernel hides (100 us + 25 x 2 us are
         # 25 x 6 us).
         row = self.serve(US)["launch_bound"]

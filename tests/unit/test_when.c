@@ -560,6 +560,39 @@ static void what_differs(void **state)
 	}
 }
 
+/* One kernel more or less than in the other steps. */
+static void one_launch(void **state)
+{
+	int fewer;
+
+	(void)state;
+	for (fewer = 0; fewer < 2; fewer++) {
+		struct trawl_trace *trace;
+		struct trawl_report *report;
+		struct script s;
+		char name[32];
+		int i;
+
+		script_begin(&s);
+		for (i = 0; i < 4; i++) {
+			int64_t at = 1000 * i;
+
+			snprintf(name, sizeof(name), "ProfilerStep#%d", i);
+			annotate(&s, name, 1, 1, at, at + 1000);
+			launch(&s, at + 1, 10 * i + 1, "k", at + 10, fewer && i == 2 ? 400 : 100);
+			if (fewer != (i == 2))
+				launch(&s, at + 5, 10 * i + 2, "other", at + 500, 100);
+		}
+		trace = script_read(&s);
+		report = report_of(trace, NULL);
+		assert_non_null(strstr(step(report, "ProfilerStep#2", "odd"),
+				       fewer ? ", 1 fewer launch" : ", 1 more launch,"));
+		assert_null(strstr(step(report, "ProfilerStep#2", "odd"), "launches"));
+		trawl_report_free(report);
+		trawl_trace_free(trace);
+	}
+}
+
 /* ---- FLOPs */
 
 /*
@@ -852,6 +885,7 @@ int main(void)
 		cmocka_unit_test(last_steps),
 		cmocka_unit_test(a_number_that_comes_back),
 		cmocka_unit_test(what_differs),
+		cmocka_unit_test(one_launch),
 		cmocka_unit_test(flops_of_a_step),
 		cmocka_unit_test(phases_of_a_server),
 		cmocka_unit_test(phases_that_overlap),

@@ -212,10 +212,11 @@ static void add_rest(struct difference *d, uint32_t span)
 		if (i != span && tw_is_span_in_view(&d->work->items[i]))
 			add_work(&more, &d->work->items[i], -1 / d->others);
 	add_work(&more, &d->work->items[span], 1);
-	if (fabs(more.launches) >= 0.5) {
+	if (fabs(more.launches) > 0.5) {
 		add_part(d);
 		tw_str_add_real_fixed(d->out, fabs(more.launches), 0);
-		tw_str_addf(d->out, " %s launches", more.launches > 0 ? "more" : "fewer");
+		tw_str_addf(d->out, " %s launch%s", more.launches > 0 ? "more" : "fewer",
+			    fabs(more.launches) < 1.5 ? "" : "es");
 	}
 	add_time(d, "waits for the GPU ", more.waiting_ns);
 	add_time(d, "exposed communication ", more.exposed_ns);

@@ -111,7 +111,10 @@ static uint32_t name_places(const struct tw_diagnosis *d, struct tw_finding *f, 
 		}
 	for (i = 0; i < claim->spots.count && !named; i++)
 		if (claim->spots.at[i].site) {
-			tw_add_spot(f, &d->claims[rank].texts, &claim->spots.at[i], true);
+			struct tw_spot spot = claim->spots.at[i];
+
+			spot.module = note ? 0 : spot.module; /* that of the place stays */
+			tw_add_spot(f, &d->claims[rank].texts, &spot, true);
 			named = true;
 		}
 	for (i = 0; i < claim->spots.count; i++)

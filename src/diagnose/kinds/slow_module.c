@@ -1,6 +1,7 @@
 /*
  * A module that takes longer than its siblings, modules of its class at the same place of the model, for the same work:
- * the same kernels with the same shapes in the same order.  By step, in most of several; the outermost such module.
+ * the same kernels with the same shapes and grids in the same order; what has neither recorded is like nothing else.
+ * By step, in most of several; the outermost such module.
  * Without: each of its kernels takes what the siblings' do in the median.
  */
 #include "diagnose/kinds.h"
@@ -19,6 +20,8 @@
 /* The median absolute deviation of a normal distribution times this is its standard deviation. */
 #define MAD_TO_DEVIATION 1.4826
 
+#define HASH_FACTOR 1099511628211u /* FNV-1a of 64 bits */
+
 /* What a module did in a step, with all below it. */
 struct unit {
 	uint32_t class, module;
@@ -29,6 +32,8 @@ struct unit {
 	bool is_slow;
 	int64_t most_ns;       /* that one of them takes longer */
 	struct tw_leaf *worst; /* it */
+	size_t others;
+	int64_t usual_ns; /* of those: how many siblings, and what they take in the median */
 };
 
 struct votes {
@@ -43,6 +48,7 @@ struct search {
 	bool *covered;	   /* by module: it, or one around it, is found */
 	struct votes *votes;
 	TW_LIST(struct unit) units;
+	uint64_t *work;		    /* by GPU event: hash of what it does; 0: no computing */
 	uint32_t *unit_of, *events; /* by GPU event; GPU events by unit */
 	int64_t *values;	    /* room for as many as there are units */
 };
@@ -84,6 +90,43 @@ static uint32_t unit_at(struct search *s, uint32_t module, int64_t step)
 	return s->look->failed ? TW_NONE : s->current[module] - 1;
 }
 
+/* Its kernel with shapes, grid and block; without shapes and grid a number that no other one has. */
+static uint64_t work_of(const struct tw_look *look, uint32_t g)
+{
+	const struct tw_leaf *leaf = &look->leaves[look->leaf_of[g]];
+	const struct {
+		uint32_t event;
+		enum tw_key key;
+	} of[] = { { look->d->host.event[leaf->node], TW_KEY_input_dims },
+		   { look->d->gpu.event[g], TW_KEY_grid },
+		   { look->d->gpu.event[g], TW_KEY_block } };
+	uint64_t work = look->claims->place[g];
+	bool known = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct trawl_argument arg;
+
+		if (!trawl_event_argument(look->trace, of[i].event, of[i].key, &arg) ||
+		    arg.kind != TRAWL_VALUE_JSON)
+			continue;
+		known |= of[i].key != TW_KEY_block && look->trace->texts.entries[arg.text].len > 2;
+		work = work * HASH_FACTOR ^ arg.text;
+	}
+	return known ? work : work * HASH_FACTOR ^ ((uint64_t)g + 1) << 32;
+}
+
+static void list_work(struct search *s)
+{
+	const struct tw_path_rank *r = &s->look->part->rank;
+	uint32_t i;
+
+	for (i = 0; i < r->launched_count; i++)
+		s->work[r->launched[i]] = s->look->claims->place[r->launched[i]] ?
+						  work_of(s->look, r->launched[i]) :
+						  0;
+}
+
 /* Computing of modules of a depth, by step, in order of launch. */
 static void list_units(struct search *s)
 {
@@ -97,14 +140,14 @@ static void list_units(struct search *s)
 		uint32_t module = a ? s->at_depth[a->path] : 0;
 
 		s->unit_of[g] = TW_NONE;
-		if (!module || s->covered[module] || !look->claims->place[g])
+		if (!module || s->covered[module] || !s->work[g])
 			continue;
 		n = unit_at(s, module, step_of(look, g));
 		s->unit_of[g] = n;
 		if (n == TW_NONE)
 			return;
 		s->units.at[n].ns += tw_gpu_ns(look, g);
-		s->units.at[n].work = s->units.at[n].work * 1099511628211u ^ look->claims->place[g];
+		s->units.at[n].work = s->units.at[n].work * HASH_FACTOR ^ s->work[g];
 		s->units.at[n].count++;
 	}
 	for (i = 0; i < s->units.count; i++) {
@@ -178,18 +221,6 @@ static void claim_kernel(struct search *s, struct unit *u, uint32_t k, int64_t n
 	}
 }
 
-static void claim_place(struct search *s, const struct unit *u, size_t others, int64_t usual)
-{
-	char note[200];
-
-	snprintf(
-		note, sizeof(note),
-		"%.3f ms%s, its %zu siblings %.3f ms in the median, with the same kernels and shapes",
-		(double)u->ns / 1e6, u->step >= 0 ? " in a step" : "", others, (double)usual / 1e6);
-	tw_claim_module(s->look, KIND, u->module, s->look->d->host.event[u->worst->node], note,
-			u->ns - usual);
-}
-
 /* All that is of one work is together. */
 static void for_each_work(struct search *s, void (*visit)(struct search *, struct unit *, size_t))
 {
@@ -222,9 +253,53 @@ static void claim_slow(struct search *s, struct unit *units, size_t count)
 				claim_kernel(s, &units[i], k, ns);
 	}
 	usual = found ? median_of_others(s, units, count, TW_NONE) : 0;
-	for (i = 0; i < count && found; i++)
-		if (units[i].is_slow && s->covered[units[i].module])
-			claim_place(s, &units[i], count - slow, usual);
+	for (i = 0; i < count; i++) {
+		units[i].others = count - slow;
+		units[i].usual_ns = usual;
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct unit *x = a, *y = b;
+
+	return TW_ORDER_BY(x, y, module, ns, step);
+}
+
+/* Of a module all that is slow, in the words of the step with the median. */
+static void claim_module(struct search *s, const struct unit *units, size_t count)
+{
+	const struct unit *u = &units[(count - 1) / 2];
+	char note[200];
+	size_t i;
+
+	snprintf(
+		note, sizeof(note),
+		"%.3f ms%s, its %zu siblings %.3f ms in the median, with the same kernels and shapes",
+		(double)u->ns / 1e6, u->step >= 0 ? " in a step" : "", u->others,
+		(double)u->usual_ns / 1e6);
+	for (i = 0; i < count; i++)
+		tw_claim_module(s->look, KIND, units[i].module,
+				s->look->d->host.event[units[i].worst->node], note,
+				units[i].ns - units[i].usual_ns);
+}
+
+/* Modules of a depth, in the part that is looked at. */
+static void claim_modules(struct search *s)
+{
+	struct unit *units = s->units.at;
+	size_t i, end, count = 0;
+
+	for (i = 0; i < s->units.count; i++)
+		if (units[i].is_slow && s->covered[units[i].module] &&
+		    tw_is_gpu_viewed(s->look, s->events[units[i].first]))
+			units[count++] = units[i];
+	qsort(units, count, sizeof(*units), by_time);
+	for (i = 0; i < count && !s->look->failed; i = end) {
+		for (end = i + 1; end < count && units[end].module == units[i].module; end++)
+			;
+		claim_module(s, units + i, end - i);
+	}
 }
 
 /* False: no module is as deep. */
@@ -257,6 +332,7 @@ static bool look_at_depth(struct search *s, uint32_t depth)
 		s->covered[i] |= s->votes[i].all >= TW_LIMIT_SIBLING_STEPS &&
 				 2 * s->votes[i].slow > s->votes[i].all;
 	for_each_work(s, claim_slow);
+	claim_modules(s);
 	return any;
 }
 
@@ -277,12 +353,15 @@ static void look_at_siblings(struct tw_look *look)
 	s.current = tw_alloc_array(a, modules, sizeof(*s.current));
 	s.covered = tw_alloc_array(a, modules, sizeof(*s.covered));
 	s.votes = tw_alloc_array(a, modules, sizeof(*s.votes));
+	s.work = tw_alloc_array(a, gpus, sizeof(*s.work));
 	s.unit_of = tw_alloc_array(a, gpus, sizeof(*s.unit_of));
 	s.events = tw_alloc_array(a, gpus, sizeof(*s.events));
 	tw_groups_init(&classes, 2 * sizeof(uint32_t), a);
 	look->failed |= !s.class_of || !s.at_depth || !s.current || !s.covered || !s.votes ||
-			!s.unit_of || !s.events || tw_pool_init(&names, a) ||
+			!s.work || !s.unit_of || !s.events || tw_pool_init(&names, a) ||
 			tw_module_classes_find(s.class_of, look->who, &classes, &names);
+	if (!look->failed)
+		list_work(&s);
 	for (depth = 1; !look->failed && look_at_depth(&s, depth);)
 		depth++;
 	tw_pool_release(&names);
