@@ -518,6 +518,67 @@ static void a_place_with_most_of_the_difference_is_named(void **state)
 	}
 }
 
+/* Where what grows and shrinks cancels out, what is left is in none of it; steps likewise. */
+static void nor_is_what_others_cancel_out(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t ns[2];
+	} modules[] = { { "A_0", { 5000, 6000 } },
+			{ "B_0", { 2000, 2800 } },
+			{ "B_0 > X_0", { 2000, 2800 } },
+			{ "C_0", { 4000, 3200 } } };
+	size_t i;
+	unsigned side;
+
+	begin();
+	for (i = 0; i < 4; i++)
+		for (side = 0; side < 2; side++) {
+			add(TW_MODULE, side, modules[i].name, i == 1 ? 0 : modules[i].ns[side]);
+			add(TW_MODULE_TOTAL, side, modules[i].name, modules[i].ns[side]);
+		}
+	add(TW_STEP, 0, "ProfilerStep#1", 1000);
+	add(TW_STEP, 0, "ProfilerStep#2", 1000);
+	add(TW_STEP, 1, "ProfilerStep#1", 1500);
+	add(TW_STEP, 1, "ProfilerStep#2", 800);
+	compare();
+	/* 1000 of 2600 ns; 500 of 700. */
+	assert_false(is_said("Most of the change"));
+	end();
+}
+
+/* An item that goes the other way is no place, however large. */
+static void nor_is_what_goes_the_other_way(void **state)
+{
+	begin();
+	add(TW_PHASE, 0, "decode", 1000);
+	add(TW_PHASE, 0, "mixed", 1000);
+	add(TW_PHASE, 0, "prefill", 8000);
+	add(TW_PHASE, 1, "decode", 1090);
+	add(TW_PHASE, 1, "mixed", 990);
+	add(TW_PHASE, 1, "prefill", 8020);
+	compare();
+	assert_true(is_said("(+0.000100 ms) is in decode (+0.000090 ms)."));
+	end();
+}
+
+/* Only what is within it takes the place of what is found, not what merely has a longer path. */
+static void a_module_is_replaced_by_what_is_in_it(void **state)
+{
+	begin();
+	add(TW_MODULE, 0, "A_0", 1000);
+	add(TW_MODULE, 1, "A_0", 2000);
+	add(TW_MODULE, 0, "rest", 9000);
+	add(TW_MODULE, 1, "rest", 9000);
+	add(TW_MODULE_TOTAL, 0, "A_0", 1000);
+	add(TW_MODULE_TOTAL, 1, "A_0", 2000);
+	add(TW_MODULE_TOTAL, 0, "A_01 > L_0", 1000);
+	add(TW_MODULE_TOTAL, 1, "A_01 > L_0", 1900);
+	compare();
+	assert_true(is_said("is in module A_0 (+0.001000 ms)."));
+	end();
+}
+
 /* What has three quarters of the time has as much of any change. */
 static void nor_is_it_most_of_the_time(void **state)
 {
@@ -787,6 +848,9 @@ int main(void)
 		cmocka_unit_test(call_sites_are_matched_by_lines),
 		cmocka_unit_test(steps_are_matched_by_number_or_order),
 		cmocka_unit_test(a_place_with_most_of_the_difference_is_named),
+		cmocka_unit_test(nor_is_what_others_cancel_out),
+		cmocka_unit_test(nor_is_what_goes_the_other_way),
+		cmocka_unit_test(a_module_is_replaced_by_what_is_in_it),
 		cmocka_unit_test(nor_is_it_most_of_the_time),
 		cmocka_unit_test(too_small_a_difference_is_not_explained),
 		cmocka_unit_test(all_places_are_in_one_sentence),
