@@ -562,6 +562,46 @@ static void nor_is_what_goes_the_other_way(void **state)
 	end();
 }
 
+static void place_of_ranks(size_t baseline, size_t test, unsigned configs)
+{
+	unsigned config;
+	int64_t rank;
+
+	begin();
+	for (config = 0; config < configs; config++) {
+		for (rank = 0; rank < (int64_t)baseline; rank++)
+			add_at(TW_PHASE, 0, 256 + config, rank, "decode", 100);
+		for (rank = 0; rank < (int64_t)test; rank++) {
+			int64_t of_test = baseline == test ? rank : rank + 10;
+
+			add_at(TW_PHASE, 1, 256 + config, of_test, "decode",
+			       100 * (int64_t)baseline / (int64_t)test);
+			add_at(TW_PHASE, 1, 256 + config, of_test, "prefill", 100);
+		}
+	}
+	compare();
+}
+
+/* Beside means over the ranks, sums over them are told. */
+static void sums_over_ranks_are_told(void **state)
+{
+	place_of_ranks(1, 1, 1);
+	assert_true(is_said("Most of the change in GPU time (+0.000100 ms) is in "));
+	end();
+	place_of_ranks(2, 2, 1);
+	assert_true(is_said("(+0.000200 ms, summed over 2 ranks) is in "));
+	end();
+	place_of_ranks(1, 2, 1);
+	assert_true(is_said("(+0.000200 ms, summed over 1 and 2 ranks) is in "));
+	end();
+	place_of_ranks(2, 1, 1);
+	assert_true(is_said("(+0.000100 ms, summed over 2 and 1 ranks) is in "));
+	end();
+	place_of_ranks(2, 2, 2);
+	assert_true(is_said("(+0.000400 ms, summed over 4 ranks of 2 configurations) is in "));
+	end();
+}
+
 /* Only what is within it takes the place of what is found, not what merely has a longer path. */
 static void a_module_is_replaced_by_what_is_in_it(void **state)
 {
@@ -850,6 +890,7 @@ int main(void)
 		cmocka_unit_test(a_place_with_most_of_the_difference_is_named),
 		cmocka_unit_test(nor_is_what_others_cancel_out),
 		cmocka_unit_test(nor_is_what_goes_the_other_way),
+		cmocka_unit_test(sums_over_ranks_are_told),
 		cmocka_unit_test(a_module_is_replaced_by_what_is_in_it),
 		cmocka_unit_test(nor_is_it_most_of_the_time),
 		cmocka_unit_test(too_small_a_difference_is_not_explained),

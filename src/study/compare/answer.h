@@ -48,6 +48,9 @@ void tw_say_ranks(const struct tw_changes *changes, struct tw_answer *answer);
 void tw_say_causes(const struct tw_changes *changes, const char *const labels[2],
 		   struct tw_answer *answer);
 /* places/answer_places.c */
+/* ", summed over 4 ranks": what else is told are means. Of one rank nothing. */
+void tw_add_summed_over(struct tw_str *out, const struct tw_changes *changes,
+			enum tw_compared_kind kind);
 void tw_say_places(const struct tw_changes *changes, struct tw_answer *answer);
 
 #endif

@@ -63,6 +63,21 @@ static const struct tw_change *find_place(const struct tw_changes *changes,
 	return found;
 }
 
+void tw_add_summed_over(struct tw_str *out, const struct tw_changes *changes,
+			enum tw_compared_kind kind)
+{
+	const size_t *ranks = changes->sums[kind].ranks;
+
+	if (ranks[0] <= 1 && ranks[1] <= 1)
+		return;
+	tw_str_addf(out, ", summed over %zu", ranks[0]);
+	if (ranks[0] != ranks[1])
+		tw_str_addf(out, " and %zu", ranks[1]);
+	tw_str_add_cstr(out, " ranks");
+	if (changes->common > 1)
+		tw_str_addf(out, " of %zu configurations", changes->common);
+}
+
 void tw_say_places(const struct tw_changes *changes, struct tw_answer *answer)
 {
 	static const struct {
@@ -95,6 +110,7 @@ void tw_say_places(const struct tw_changes *changes, struct tw_answer *answer)
 			out = tw_answer_line(answer);
 			tw_str_add_cstr(out, "Most of the change in GPU time (");
 			tw_add_signed(out, difference(whole));
+			tw_add_summed_over(out, changes, places[i].whole);
 			tw_str_add_cstr(out, ") is in ");
 		} else {
 			tw_str_add_cstr(out, ", in ");

@@ -1,4 +1,5 @@
 /* The picture of the difference by module: each in the one that calls it, as wide as the mean of its times on both sides. */
+#include "study/compare/answer.h"
 #include "study/compare/comparison.h"
 
 #include "analysis/who/attributions.h"
@@ -123,7 +124,6 @@ bool tw_difference_chart(const struct tw_pair *pair, struct tw_str *out)
 	struct tw_icicle_chart chart = {
 		.title = "GPU time by module, and its change",
 		.subtitle = "each below the module that calls it",
-		.note = "width: mean of both sides; parts from 0.3 % on",
 		.kinds = { NULL, "less time in the test", "more time in the test" },
 		.kind_count = 3,
 	};
@@ -138,6 +138,10 @@ bool tw_difference_chart(const struct tw_pair *pair, struct tw_str *out)
 	parts = tw_arena_array(&arena, count, sizeof(*parts));
 	tree.parts = tw_arena_array(&arena, count, sizeof(*tree.parts));
 	tree.depths = tw_arena_array(&arena, count, sizeof(*tree.depths));
+	tw_str_add_cstr(&text, "width: mean of both sides");
+	tw_add_summed_over(&text, changes, TW_MODULE);
+	tw_str_add_cstr(&text, "; parts from 0.3 % on");
+	chart.note = kept(&arena, &text);
 	whole.judged = tw_judge_ratio(ns[0] > 0 ? ns[1] / ns[0] : 2, (double)NAN, ns, ns[0]);
 	if (parts && tree.parts && tree.depths) {
 		tree.depths[0] = 0;
