@@ -116,7 +116,7 @@ void tw_say_places(const struct tw_changes *changes, struct tw_answer *answer)
 			tw_str_add_cstr(out, ", in ");
 		}
 		tw_str_add_cstr(out, places[i].what);
-		tw_str_add_cstr(out, name_of(changes, c));
+		tw_answer_add_name(out, changes, &changes->all[places[i].kind], c);
 		tw_str_add_cstr(out, " (");
 		tw_add_signed(out, difference(c->ns));
 		tw_str_add_char(out, ')');

@@ -42,6 +42,50 @@ static size_t depth_of(const char *path)
 	return depth;
 }
 
+static bool is_below(const char *path, const char *around)
+{
+	size_t len = strlen(around);
+
+	return !strncmp(path, around, len) &&
+	       !strncmp(path + len, TW_MODULE_SEPARATOR, strlen(TW_MODULE_SEPARATOR));
+}
+
+static const char *path_of(const struct tw_changes *changes, const struct tw_change *c)
+{
+	return tw_pool_text(&changes->samples->texts, c->name, NULL);
+}
+
+/* Whether it is in a module that has a row, though that one may not be seen. */
+static bool is_in_any(const struct tw_changes *changes, const char *path)
+{
+	const struct tw_change_list *list = &changes->all[TW_MODULE_TOTAL];
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (is_below(path, path_of(changes, &list->items[i])))
+			return true;
+	return false;
+}
+
+/* Names can hold what is between them: each part is one below the longest path that is there. */
+static void set_depths(const struct tw_changes *changes, struct part *parts, size_t count)
+{
+	size_t i, k;
+
+	for (i = 0; i < count; i++) {
+		const struct part *around = NULL;
+
+		for (k = 0; k < i && parts[i].depth > 1; k++)
+			if (is_below(parts[i].path, parts[k].path) &&
+			    (!around || strlen(parts[k].path) > strlen(around->path)))
+				around = &parts[k];
+		if (around)
+			parts[i].depth = around->depth + 1;
+		else if (parts[i].depth > 1 && !is_in_any(changes, parts[i].path))
+			parts[i].depth = 1;
+	}
+}
+
 static const char *kept(struct tw_arena *arena, struct tw_str *text)
 {
 	const char *copy = tw_arena_copy(arena, text->len ? text->ptr : "", text->len);
@@ -81,12 +125,14 @@ static size_t list_parts(const struct tw_changes *changes, struct part *parts, d
 
 	for (i = 0; i < list->count && n < MOST_PARTS; i++) {
 		const struct tw_change *c = &list->items[i];
-		const char *path = tw_pool_text(&changes->samples->texts, c->name, NULL);
+		const char *path = path_of(changes, c);
 		double ns = c->ns[0] + c->ns[1];
 
 		if (ns * 100 >= whole_ns * TW_ICICLE_LEAST_PERCENT)
 			parts[n++] = (struct part){ c, path, depth_of(path), ns };
 	}
+	qsort(parts, n, sizeof(*parts), compare_parts);
+	set_depths(changes, parts, n);
 	qsort(parts, n, sizeof(*parts), compare_parts);
 	return n;
 }
