@@ -149,18 +149,34 @@ static size_t without_parameters(const char *text, size_t len)
 	return len;
 }
 
+/* Where the name of a function begins, behind its namespaces: those before its arguments and parameters. */
+static size_t namespaces(const char *text, size_t len)
+{
+	static const char unnamed[] = "(anonymous namespace)::";
+	size_t at = 0, begin = 0;
+
+	while (at < len) {
+		if (len - at > sizeof(unnamed) && !memcmp(text + at, unnamed, sizeof(unnamed) - 1))
+			begin = at += sizeof(unnamed) - 1;
+		else if (text[at] == '<' || text[at] == '(')
+			break;
+		else if (at + 2 < len && text[at] == ':' && text[at + 1] == ':')
+			begin = at += 2;
+		else
+			at++;
+	}
+	return begin;
+}
+
 /* "void at::native::kernel<4, F>(int)" as "kernel<4, F>", without namespaces only where it has to be, and its beginning. */
 static void cut_kernel(struct tw_str *out, const char *text, size_t len, size_t width)
 {
-	const char *colons, *angle;
-
 	len = without_parameters(text, len);
-	angle = memchr(text, '<', len);
-	for (colons = angle ? angle : text + len; colons > text && *colons != ':'; colons--)
-		;
-	if (tw_text_width(text, len) > width && colons > text) {
-		len -= (size_t)(colons + 1 - text);
-		text = colons + 1;
+	if (tw_text_width(text, len) > width) {
+		size_t skip = namespaces(text, len);
+
+		text += skip;
+		len -= skip;
 	}
 	if (tw_text_width(text, len) <= width) {
 		tw_str_add(out, text, len);
@@ -174,13 +190,16 @@ static void cut_kernel(struct tw_str *out, const char *text, size_t len, size_t 
 static size_t directories(const char *text, size_t len, size_t width)
 {
 	const char *end = memchr(text, '(', len);
-	size_t at = 0, next;
+	size_t at = 0, next, left = tw_text_width(text, len);
 
-	if (!end || !memchr(text, '/', (size_t)(end - text)))
+	if (!end || end - text < 3 || memcmp(end - 3, ".py", 3))
 		return 0;
-	for (next = 1; text + next < end; next++)
-		if (text[next] == '/' && tw_text_width(text + at, len - at) + 1 > width)
-			at = next;
+	for (next = 1; text + next < end && left + 1 > width; next++) {
+		if (text[next] != '/')
+			continue;
+		left -= tw_text_width(text + at, next - at);
+		at = next;
+	}
 	return at;
 }
 
@@ -232,7 +251,10 @@ void tw_add_wrapped(struct tw_str *out, const char *text, size_t width, size_t i
 
 		while (cut && text[cut] != ' ')
 			cut--;
+		/* A word that is too long has a line of its own. */
 		if (!cut)
+			cut = strcspn(text + 1, " ") + 1;
+		if (!text[cut])
 			break;
 		tw_str_add(out, text, cut);
 		tw_str_add_char(out, '\n');

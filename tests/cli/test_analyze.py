@@ -102,7 +102,8 @@ class Analyze(Case):
                   for t in json.loads(result.out)["tables"]}
         data = self.json("priority_data.json")
         keys = [("title", "title"), ("kind", "kind"), ("expected_gain_ms", "gain_ms"),
-                ("expected_gain_percent", "gain_percent"), ("issue", "evidence"), ("action", "remedy"),
+                ("expected_gain_percent", "gain_percent"),
+                ("gain_together_percent", "gain_together_percent"), ("issue", "evidence"), ("action", "remedy"),
                 ("where", "where"), ("confidence", "confidence"), ("priority", "priority")]
         self.assertEqual([[x[k] for k, _ in keys] for x in data["optimizations"]],
                          [[x[k] for _, k in keys] for x in tables["findings"]

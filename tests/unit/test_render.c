@@ -236,6 +236,11 @@ static void widths_and_shortening(void **state)
 	assert_string_equal(shortened("void fill<a::b>(int)", 6), "fill<" DOTS);
 	assert_string_equal(shortened("void (int)", 5), "(int)");
 	assert_string_equal(shortened("void x)", 4), "x)");
+	assert_string_equal(shortened("void a::(anonymous namespace)::fill<b::c>(int)", 12),
+			    "fill<b::c>");
+	assert_string_equal(shortened("void fill(a::b<int>, int) [clone]", 14),
+			    "fill(a::b<int" DOTS);
+	assert_string_equal(shortened("void a::b::", 4), "b::");
 	/* A line of a file: without directories. */
 	assert_string_equal(shortened("/srv/a/run.py(7): go", 19), DOTS "/a/run.py(7): go");
 	assert_string_equal(shortened("/srv/a/run.py(7): go", 17), DOTS "/a/run.py(7): go");
@@ -244,6 +249,7 @@ static void widths_and_shortening(void **state)
 	assert_string_equal(shortened("/srv/a/run.py(7): go", 14), "run.py(7): go");
 	assert_string_equal(shortened("/srv/a/run.py(7): go", 12), "run.py" DOTS "): go");
 	assert_string_equal(shortened("run(7): a/b", 7), "run" DOTS "a/b");
+	assert_string_equal(shortened("aten::div/rest of it(x)", 13), "aten::" DOTS " it(x)");
 	assert_string_equal(shortened("abcdefgh", 0), "");
 	/* Wide characters are not cut in two, marks not separated. */
 	assert_string_equal(shortened("\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2\xE5\xAD\x97", 6),
@@ -522,10 +528,13 @@ static void wrapped_at_blanks(void **state)
 	tw_str_clear(&out);
 	tw_add_wrapped(&out, text, 34, 2);
 	assert_out("one two three four five six\n  seven\n");
-	/* Never less than 20 cells; what has no blank stays whole. */
+	/* Never less than 20 cells; a word that is longer has a line of its own. */
 	tw_str_clear(&out);
 	tw_add_wrapped(&out, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b", 5, 2);
-	assert_out("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b\n");
+	assert_out("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n  b\n");
+	tw_str_clear(&out);
+	tw_add_wrapped(&out, "a aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 5, 2);
+	assert_out("a\n  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n");
 	tw_str_clear(&out);
 	tw_add_wrapped(&out, "aaaaaaaaaaaaaaaaaaaa b", 5, 1);
 	assert_out("aaaaaaaaaaaaaaaaaaaa\n b\n");

@@ -73,12 +73,13 @@ static int begin(struct reading *r, const struct trawl_job_options *given, struc
 static int end(struct reading *r, int status, struct trawl_error *err)
 {
 	struct trawl_error of_source;
+	int ended = r->options.source_count ? tw_sources_end(&r->sources, &of_source) : 0;
 
 	tw_free(r->allocator, r->names, tw_analysis_count * sizeof(*r->names));
-	if (!r->options.source_count || !tw_sources_end(&r->sources, &of_source) || status)
+	if (status || !ended)
 		return status;
 	*err = of_source;
-	return err->status;
+	return ended;
 }
 
 /* What there is to tell of it, and whether it is one. */
