@@ -79,6 +79,10 @@ class Places(Case):
         a, b = (sorted((self.tmp / side).glob("*.json")) for side in "ab")
         names = BY_MODULE | {"step_changes"}
         self.check_sums(self.tables(self.tmp / "a", self.tmp / "b"), gpu_ns(*a), gpu_ns(*b), names)
+        said = " ".join(self.compare(self.tmp / "a", self.tmp / "b").out.split())
+        self.assertIn("modules with a difference in GPU time of their own, summed over 3 ranks ", said)
+        self.assertIn(">width: mean of both sides, summed over 3 ranks; parts from 0.3 % on<",
+                      (self.tmp / "page.html").read_text())
         # Reports over ranks have the same sums.
         for side in "ab":
             self.assertExit(trawl("report", "-q", "-o", self.tmp / f"{side}_report", self.tmp / side), 0)

@@ -156,6 +156,23 @@ class Operators(Tables):
         self.assertEqual([(r["name"], r["Count"], r["self host time (ms)"]) for r in rows],
                          [("aten::mm", "1", "0.04"), ("aten::add", "1", "0.01")])
 
+    def test_host_alone_on_a_screen(self):
+        # The name, calls, times: 40 us, 10 of them in aten::add; another call of 30.
+        events = [op("aten::mm", 100, 40), op("aten::add", 110, 10), op("aten::mm", 200, 30)]
+        plain = self.run_on(events, "ops")
+        self.assertEqual([x.split() for x in plain.out.splitlines() if x.startswith("aten::")],
+                         [["aten::mm", "2", "0.070", "0.060", "85.71", "35.000", "30.000", "40.000"],
+                          ["aten::add", "1", "0.010", "0.010", "14.29", "10.000", "10.000", "10.000"]])
+        self.assertNotIn("no rows by", plain.err)
+        by = self.run_on(events, "ops", "--by", "stream")
+        self.assertIn("note: no rows by stream: table cpu_ops is not grouped", by.err)
+        self.assertEqual(by.out, plain.out)
+        events += [launch(120, 5, 1), kernel("x", 300, 5, 1)]
+        self.assertNotIn("no rows by", self.run_on(events, "ops", "--by", "stream").err)
+        # Nor where there is nothing at all.
+        self.assertNotIn("no rows by", self.run_on([kernel("x", 300, 5)], "kernels", "--by", "stream",
+                                                   "--start", "1000000").err)
+
     def test_by_step(self):
         events = [event("X", "user_annotation", f"ProfilerStep#{i}", 31, 32, 100 * i, 100)
                   for i in (1, 2)]
@@ -400,6 +417,14 @@ class Forms(Tables):
             self.assertEqual("csv has all" in shown, cut, count)
             self.assertEqual(len(shown.splitlines()), SCREEN)
 
+    def test_more_tables_than_a_screen_has_room_for(self):
+        """Of two rows each shows what it has room for, and one at least."""
+        path = self.write(document([kernel("long", 100, 9), kernel("short", 200, 5)]))
+        for count, shown in ((6, 2), (21, 1), (40, 1), (41, 1)):
+            text = trawl("report", path, "--table", ",".join(["kernels"] * count)).out
+            self.assertEqual(len(re.findall(r"^long ", text, re.M)), count)
+            self.assertEqual(len(re.findall(r"^short ", text, re.M)), count * (shown - 1), count)
+
     def test_output_that_fails(self):
         path = self.write(document(base_events()))
         for args in (("kernels", path), ("report", path, "--table", "quality"), ("tables",)):
@@ -451,6 +476,22 @@ class OverRanks(Tables):
                 counts[r["kernel"]] += int(r["count"])
         self.assertGreater(len(counts), 5)
         self.assertEqual({k: int(float(r["count_total"])) for k, r in over.items()}, counts)
+
+    def test_columns_of_one_rank(self):
+        """A column of a rank is the sum over the ranks, else the mean; by its id or header."""
+        for rank, us in enumerate((10, 30)):
+            self.write(document([kernel("a", 100, us), kernel("b", 200, 25), kernel("b", 300, 5)],
+                                distributedInfo={"rank": rank, "world_size": 2, "backend": "nccl"}), f"r{rank}.json")
+        args = self.tmp, "--format", "csv", "--sort"
+        rows = rows_of(trawl("kernels", *args, "count:asc", "--columns", "kernel,total (ms),count,mean_us,ranks").out)
+        self.assertEqual([list(r.items()) for r in rows], [
+            [("kernel", "a"), ("total (ms)_total", "0.04"), ("count_total", "2"), ("mean (µs)_mean", "20"), ("ranks", "2")],
+            [("kernel", "b"), ("total (ms)_total", "0.06"), ("count_total", "4"), ("mean (µs)_mean", "15"), ("ranks", "2")]])
+        for column, first in (("total_ms", "b"), ("max_us_max", "a"), ("mean_us", "a")):
+            self.assertEqual(rows_of(trawl("kernels", *args, column).out)[0]["kernel"], first, column)
+        self.assertUsage(trawl("kernels", *args, "total"), "no column 'total'")
+        # Of one rank there is none behind another name.
+        self.assertUsage(trawl("kernels", self.tmp / "r0.json", "--sort", "count_total"), "no column 'count_total'")
 
     def test_what_is_not_there_is_named(self):
         job = self.job()

@@ -294,6 +294,24 @@ static void modules_are_matched_by_place(void **state)
 	end();
 }
 
+/* Which is not the same as no module around. */
+static void an_outermost_module_without_a_name(void **state)
+{
+	begin();
+	add(TW_MODULE, 0, " > Z_0", 1);
+	add(TW_MODULE, 0, "Z_0", 2);
+	add(TW_MODULE, 1, " > Z_0", 10);
+	add(TW_MODULE, 1, " > Z_1", 40);
+	add(TW_MODULE, 1, "Z_7", 20);
+	compare();
+	/* One more in the one without a name, so that names decide; of the others there is one each. */
+	is(TW_MODULE, " > Z_0", 1, 10);
+	is(TW_MODULE, " > Z_1", 0, 40);
+	is(TW_MODULE, "Z_0", 2, 20);
+	assert_int_equal(changes->all[TW_MODULE].count, 3);
+	end();
+}
+
 /* A block more: names decide, also below what is matched by place. */
 static void other_numbers_of_modules_are_matched_by_name(void **state)
 {
@@ -518,6 +536,128 @@ static void a_place_with_most_of_the_difference_is_named(void **state)
 	}
 }
 
+/* Where what grows and shrinks cancels out, what is left is in none of it; steps likewise. */
+static void nor_is_what_others_cancel_out(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t ns[2];
+	} modules[] = { { "A_0", { 5000, 6000 } },
+			{ "B_0", { 2000, 2800 } },
+			{ "B_0 > X_0", { 2000, 2800 } },
+			{ "C_0", { 4000, 3200 } } };
+	size_t i;
+	unsigned side;
+
+	begin();
+	for (i = 0; i < 4; i++)
+		for (side = 0; side < 2; side++) {
+			add(TW_MODULE, side, modules[i].name, i == 1 ? 0 : modules[i].ns[side]);
+			add(TW_MODULE_TOTAL, side, modules[i].name, modules[i].ns[side]);
+		}
+	add(TW_STEP, 0, "ProfilerStep#1", 1000);
+	add(TW_STEP, 0, "ProfilerStep#2", 1000);
+	add(TW_STEP, 1, "ProfilerStep#1", 1500);
+	add(TW_STEP, 1, "ProfilerStep#2", 800);
+	compare();
+	/* 1000 of 2600 ns; 500 of 700. */
+	assert_false(is_said("Most of the change"));
+	end();
+}
+
+/* An item that goes the other way is no place, however large. */
+static void nor_is_what_goes_the_other_way(void **state)
+{
+	begin();
+	add(TW_PHASE, 0, "decode", 1000);
+	add(TW_PHASE, 0, "mixed", 1000);
+	add(TW_PHASE, 0, "prefill", 8000);
+	add(TW_PHASE, 1, "decode", 1090);
+	add(TW_PHASE, 1, "mixed", 990);
+	add(TW_PHASE, 1, "prefill", 8020);
+	compare();
+	assert_true(is_said("(+0.000100 ms) is in decode (+0.000090 ms)."));
+	end();
+}
+
+static void place_of_ranks(size_t baseline, size_t test, unsigned configs)
+{
+	unsigned config;
+	int64_t rank;
+
+	begin();
+	for (config = 0; config < configs; config++) {
+		for (rank = 0; rank < (int64_t)baseline; rank++)
+			add_at(TW_PHASE, 0, 256 + config, rank, "decode", 100);
+		for (rank = 0; rank < (int64_t)test; rank++) {
+			int64_t of_test = baseline == test ? rank : rank + 10;
+
+			add_at(TW_PHASE, 1, 256 + config, of_test, "decode",
+			       100 * (int64_t)baseline / (int64_t)test);
+			add_at(TW_PHASE, 1, 256 + config, of_test, "prefill", 100);
+		}
+	}
+	compare();
+}
+
+/* Beside means over the ranks, sums over them are told. */
+static void sums_over_ranks_are_told(void **state)
+{
+	place_of_ranks(1, 1, 1);
+	assert_true(is_said("Most of the change in GPU time (+0.000100 ms) is in "));
+	end();
+	place_of_ranks(2, 2, 1);
+	assert_true(is_said("(+0.000200 ms, summed over 2 ranks) is in "));
+	end();
+	place_of_ranks(1, 2, 1);
+	assert_true(is_said("(+0.000200 ms, summed over 1 and 2 ranks) is in "));
+	end();
+	place_of_ranks(2, 1, 1);
+	assert_true(is_said("(+0.000100 ms, summed over 2 and 1 ranks) is in "));
+	end();
+	place_of_ranks(2, 2, 2);
+	assert_true(is_said("(+0.000400 ms, summed over 4 ranks of 2 configurations) is in "));
+	end();
+}
+
+/* To 60 cells; what separates the parts of a name is a space. */
+static void long_names_are_shortened(void **state)
+{
+	char name[300];
+
+	memset(name, 'z', sizeof(name) - 1);
+	name[0] = 'A';
+	name[sizeof(name) - 1] = '\0';
+	begin();
+	add(TW_PHASE, 0, name, 100);
+	add(TW_PHASE, 1, name, 200);
+	add(TW_PHASE, 0, "decode", 200);
+	add(TW_PHASE, 1, "decode", 200);
+	compare();
+	assert_true(is_said("is in Azzzzzzzz"));
+	assert_true(is_said("\u2026"));
+	assert_true(is_said("zzzz (+0.000100 ms)."));
+	assert_false(is_said(name + 300 - 61));
+	end();
+}
+
+/* Only what is within it takes the place of what is found, not what merely has a longer path. */
+static void a_module_is_replaced_by_what_is_in_it(void **state)
+{
+	begin();
+	add(TW_MODULE, 0, "A_0", 1000);
+	add(TW_MODULE, 1, "A_0", 2000);
+	add(TW_MODULE, 0, "rest", 9000);
+	add(TW_MODULE, 1, "rest", 9000);
+	add(TW_MODULE_TOTAL, 0, "A_0", 1000);
+	add(TW_MODULE_TOTAL, 1, "A_0", 2000);
+	add(TW_MODULE_TOTAL, 0, "A_01 > L_0", 1000);
+	add(TW_MODULE_TOTAL, 1, "A_01 > L_0", 1900);
+	compare();
+	assert_true(is_said("is in module A_0 (+0.001000 ms)."));
+	end();
+}
+
 /* What has three quarters of the time has as much of any change. */
 static void nor_is_it_most_of_the_time(void **state)
 {
@@ -722,6 +862,42 @@ static void parts_that_cannot_be_seen(void **state)
 	end();
 }
 
+/* Of "B > C" the row says where it begins: there is no "A > B", nor a "P". */
+static void names_with_what_is_between_them(void **state)
+{
+	static const char *const paths[] = { "A", "A > B > C", "A > B > C > D", "P > Q",
+					     "P > Q > R" };
+	struct tw_str svg;
+	unsigned side;
+	size_t i;
+
+	begin();
+	for (side = 0; side < 2; side++) {
+		add(TW_MODULE, side, "A > B > C > D", 300);
+		add(TW_MODULE, side, "P > Q > R", 100);
+		for (i = 0; i < 5; i++)
+			add(TW_MODULE_TOTAL, side, paths[i], i < 3 ? 300 : 100);
+	}
+	compare();
+	tw_str_init(&svg, trawl_allocator_default());
+	assert_true(tw_difference_chart(&pair, &svg));
+	/* Rows are 26 pixels from 84 on; A has three quarters of 488. */
+	has(&svg,
+	    "<title>A: 0.000300 ms -&gt; 0.000300 ms, +0.000000 ms</title><rect x=\"16\" y=\"110\"");
+	has(&svg,
+	    "<title>A &gt; B &gt; C: 0.000300 ms -&gt; 0.000300 ms, +0.000000 ms</title><rect x=\"16\" y=\"136\"");
+	has(&svg, ">B &gt; C  +0.000000 ms</text>");
+	has(&svg,
+	    "<title>A &gt; B &gt; C &gt; D: 0.000300 ms -&gt; 0.000300 ms, +0.000000 ms</title><rect x=\"16\" y=\"162\"");
+	has(&svg, ">D  +0.000000 ms</text>");
+	has(&svg,
+	    "<title>P &gt; Q: 0.000100 ms -&gt; 0.000100 ms, +0.000000 ms</title><rect x=\"382\" y=\"110\"");
+	has(&svg,
+	    "<title>P &gt; Q &gt; R: 0.000100 ms -&gt; 0.000100 ms, +0.000000 ms</title><rect x=\"382\" y=\"136\"");
+	tw_str_release(&svg);
+	end();
+}
+
 /* ---- memory */
 
 static int all(const struct trawl_allocator *a)
@@ -787,6 +963,13 @@ int main(void)
 		cmocka_unit_test(call_sites_are_matched_by_lines),
 		cmocka_unit_test(steps_are_matched_by_number_or_order),
 		cmocka_unit_test(a_place_with_most_of_the_difference_is_named),
+		cmocka_unit_test(nor_is_what_others_cancel_out),
+		cmocka_unit_test(nor_is_what_goes_the_other_way),
+		cmocka_unit_test(sums_over_ranks_are_told),
+		cmocka_unit_test(a_module_is_replaced_by_what_is_in_it),
+		cmocka_unit_test(long_names_are_shortened),
+		cmocka_unit_test(names_with_what_is_between_them),
+		cmocka_unit_test(an_outermost_module_without_a_name),
 		cmocka_unit_test(nor_is_it_most_of_the_time),
 		cmocka_unit_test(too_small_a_difference_is_not_explained),
 		cmocka_unit_test(all_places_are_in_one_sentence),

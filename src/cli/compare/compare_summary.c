@@ -129,14 +129,17 @@ static void add_item_name(const struct tw_changes *changes, enum tw_compared_kin
 
 /* Those that differ, largest first; how many do not is said. */
 static void add_items(const struct tw_changes *changes, enum tw_compared_kind kind,
-		      const char *heading, struct cli_screen *s)
+		      const char *what, struct cli_screen *s)
 {
 	const struct tw_change_list *list = &changes->all[kind];
 	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
+	struct tw_str name, heading;
 	size_t differ = 0, i;
-	struct tw_str name;
 
 	tw_str_init(&name, trawl_allocator_default());
+	tw_str_init(&heading, trawl_allocator_default());
+	tw_str_add_cstr(&heading, what);
+	tw_add_summed_over(&heading, changes, kind);
 	for (i = 0; table && i < list->count; i++) {
 		const struct tw_change *c = &list->items[i];
 
@@ -146,7 +149,7 @@ static void add_items(const struct tw_changes *changes, enum tw_compared_kind ki
 		add_item_name(changes, kind, c, &name);
 		add_change(table, c, name.ptr ? name.ptr : "");
 	}
-	cli_add_table(s, table, heading);
+	cli_add_table(s, table, heading.failed ? what : heading.ptr);
 	if (differ > MOST_ROWS)
 		tw_str_addf(&s->out, "and %zu more with a difference\n", differ - MOST_ROWS);
 	for (i = 0; i < list->count && differ; i++)
@@ -155,11 +158,12 @@ static void add_items(const struct tw_changes *changes, enum tw_compared_kind ki
 			break;
 		}
 	if (list->count && !differ) {
-		cli_add_heading(s, heading);
+		cli_add_heading(s, heading.failed ? what : heading.ptr);
 		tw_str_addf(&s->out, "none of %zu differs by more than noise and thresholds\n",
 			    list->count);
 	}
-	s->out.failed |= name.failed;
+	s->out.failed |= name.failed || heading.failed;
+	tw_str_release(&heading);
 	tw_str_release(&name);
 }
 

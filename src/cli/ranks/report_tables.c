@@ -9,6 +9,7 @@
 struct finder {
 	const struct trawl_table *(*find)(const void *report, const char *name);
 	const void *report, *more; /* NULL: no other */
+	const char *by;		   /* what rows are for each of; NULL: of nothing */
 };
 
 static const struct trawl_table *find_of_trace(const void *report, const char *name)
@@ -19,6 +20,20 @@ static const struct trawl_table *find_of_trace(const void *report, const char *n
 static const struct trawl_table *find_of_job(const void *report, const char *name)
 {
 	return trawl_job_report_find(report, name);
+}
+
+/* What is shown for want of rows in the first table is not by anything. */
+static void note_by(const struct cli_tables *t, const char *by,
+		    const struct trawl_table *const *tables, size_t count)
+{
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < count && !trawl_table_rows(tables[i]); i++)
+		;
+	name = i < count ? trawl_table_name(tables[i]) : t->names;
+	if (strncmp(t->names, name, strlen(name)))
+		cli_message("note: no rows by %s: table %s is not grouped", by, name);
 }
 
 static int print_found(const struct cli_tables *t, const struct finder *f, enum tw_format format)
@@ -43,13 +58,15 @@ static int print_found(const struct cli_tables *t, const struct finder *f, enum 
 		cli_message("none of the tables %s of these ranks", t->names);
 	if (!count)
 		return CLI_FAILED;
+	if (t->one && f->by)
+		note_by(t, f->by, tables, count);
 	status = cli_tables_print(t, tables, count, format);
 	return status == CLI_DONE && missing ? CLI_INCOMPLETE : status;
 }
 
 static int print_of_trace(const struct cli_tables *t, const struct cli_reporting *r)
 {
-	struct finder f = { .find = find_of_trace };
+	struct finder f = { .find = find_of_trace, .by = r->options.group_by };
 	struct cli_trace_report made;
 	int status = cli_report_make(&made, r, false);
 
@@ -73,7 +90,7 @@ static int print_of_job(void *context, struct trawl_job *job)
 	const struct printing *p = context;
 	struct trawl_job_report *report = NULL, *collectives = NULL;
 	struct trawl_job_report_options options = { .threads = p->r->common.threads };
-	struct finder f = { .find = find_of_job };
+	struct finder f = { .find = find_of_job, .by = p->r->options.group_by };
 	struct trawl_diagnosis *diagnosis = NULL;
 	struct trawl_error err;
 	int status = p->ranks->options.findings ? cli_diagnose_job(&diagnosis, job, p->ranks) :

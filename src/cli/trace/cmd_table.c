@@ -66,9 +66,11 @@ static int run_kernels(const struct cli_command *command, int argc, char **argv)
 
 static int run_ops(const struct cli_command *command, int argc, char **argv)
 {
-	static const struct cli_tables tables = { .names = "ops,cpu_ops",
-						  .shown = "operator" GROUPS "calls" SPREAD
-							   ",name,self_host_time_ms,percentage" };
+	static const struct cli_tables tables = {
+		.names = "ops,cpu_ops",
+		.shown = "operator,name" GROUPS "calls,count,"
+			 "total_host_time_ms,self_host_time_ms,percentage" SPREAD
+	};
 
 	return run(command, &tables, argc, argv);
 }

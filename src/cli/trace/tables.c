@@ -116,20 +116,34 @@ static int unknown_column(const struct trawl_table *table, const struct tw_colum
 			  &nearest, asked));
 }
 
-/* By its id or header. */
+/* By its id or header, with what is behind it; the number of columns: there is none. */
+static size_t find_named(const struct trawl_table *table, const struct tw_column_ids *ids,
+			 const char *asked, const char *behind)
+{
+	const char *name = cli_text("%s%s", asked, behind);
+	size_t column;
+
+	for (column = 0; column < ids->count; column++)
+		if (!strcmp(ids->text.ptr + ids->begin[column], name))
+			return column;
+	return trawl_table_find_column(table, name);
+}
+
+/* Over ranks a column of one of them is its sum, else its mean. */
 static int find_column(const struct trawl_table *table, const char *asked, size_t *column,
 		       struct trawl_error *err)
 {
+	bool of_ranks = trawl_table_find_column(table, "ranks") < trawl_table_columns(table);
 	struct tw_column_ids ids;
 	int status = 0;
+	size_t i;
 
 	if (!tw_column_ids_make(&ids, table, trawl_allocator_default()))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	for (*column = 0; !status && *column < ids.count; ++*column)
-		if (!strcmp(ids.text.ptr + ids.begin[*column], asked))
-			break;
-	if (!status && *column == ids.count)
-		*column = trawl_table_find_column(table, asked);
+	if (!status)
+		*column = find_named(table, &ids, asked, "");
+	for (i = 0; !status && *column == ids.count && i < (of_ranks ? 2 : 0); i++)
+		*column = find_named(table, &ids, asked, i ? "_mean" : "_total");
 	if (!status && *column == ids.count)
 		status = unknown_column(table, &ids, asked, err);
 	tw_column_ids_release(&ids, trawl_allocator_default());
@@ -245,15 +259,15 @@ static int print_text(const struct cli_tables *t, const struct trawl_table *cons
 		      size_t count)
 {
 	unsigned width = cli_width();
+	size_t room = CLI_SCREEN_LINES / count, i;
 	struct tw_str out;
-	size_t i;
 
 	tw_str_init(&out, trawl_allocator_default());
 	for (i = 0; i < count; i++) {
 		if (i)
 			tw_str_add_char(&out, '\n');
 		if (t->top == CLI_TOP_SCREEN)
-			add_screen(tables[i], CLI_SCREEN_LINES / count - (i > 0), width, &out);
+			add_screen(tables[i], room > 1 ? room - (i > 0) : 1, width, &out);
 		else
 			tw_render_table(tables[i], &out, width, 0);
 	}

@@ -75,7 +75,7 @@
 /* % of what a part changed by over the ranks: at or above it the rank is named in the breakdown of a difference */
 #define TW_LIMIT_SPLIT_RANK_PERCENT 75
 
-/* % of the difference of GPU time of both sides: at or above it, with less of the baseline's GPU time, the answer names a step, phase, module or call site */
+/* % of the differences of GPU time of both sides, whichever way: at or above it, with less of the baseline's GPU time, the answer names a step, phase, module or call site */
 #define TW_LIMIT_PLACE_PERCENT 75
 
 /* % of the part that changed most: at or above it the rest of the total is shown */

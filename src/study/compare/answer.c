@@ -72,9 +72,8 @@ static bool looks_same(const struct tw_changes *changes, const struct tw_change_
 	return same;
 }
 
-/* The same, shortened in the middle, but unique within the list. */
-static void add_name(struct tw_str *out, const struct tw_changes *changes,
-		     const struct tw_change_list *list, const struct tw_change *c)
+void tw_answer_add_name(struct tw_str *out, const struct tw_changes *changes,
+			const struct tw_change_list *list, const struct tw_change *c)
 {
 	static const size_t widths[] = { 60, 90, 120 };
 	struct tw_str name, shown;
@@ -414,7 +413,7 @@ static size_t add_moved(struct tw_str *out, const struct tw_changes *changes,
 				tw_str_addf(out, "%s%s ", all ? "; " : heading, moving[k].what);
 			else
 				tw_str_add_cstr(out, ", ");
-			add_name(out, changes, list, c);
+			tw_answer_add_name(out, changes, list, c);
 			tw_str_add_cstr(out, " (");
 			tw_add_signed(out, apart_of(c));
 			tw_str_add_char(out, ')');
@@ -463,7 +462,7 @@ static void say_stages(const struct tw_changes *changes, struct tw_answer *answe
 		    n++ >= MAX_NAMED)
 			continue;
 		tw_str_add_cstr(out, n == 1 ? "Exposed communication by stage: " : ", ");
-		add_name(out, changes, list, c);
+		tw_answer_add_name(out, changes, list, c);
 		tw_str_add_char(out, ' ');
 		tw_add_signed(out, apart_of(c));
 		tw_str_add_cstr(out, " (overlap ");
@@ -677,7 +676,7 @@ static void fail_row(struct gate *g, const struct tw_change_list *list, const st
 
 	tw_str_init(&line, g->changes->samples->allocator);
 	tw_str_addf(&line, "%s ", what);
-	add_name(&line, g->changes, list, c);
+	tw_answer_add_name(&line, g->changes, list, c);
 	if (c->config != TW_ALL_CONFIGS && g->changes->samples->configs[c->config].name[0])
 		tw_str_addf(&line, " in %s", g->changes->samples->configs[c->config].name);
 	add_slower(&line, c, "");

@@ -40,6 +40,10 @@ struct tw_str *tw_answer_line(struct tw_answer *answer);
 void tw_add_signed(struct tw_str *out, double ns);
 void tw_add_percent(struct tw_str *out, double percent);
 
+/* answer.c: the name of an item, shortened in the middle, but unique within the list. */
+void tw_answer_add_name(struct tw_str *out, const struct tw_changes *changes,
+			const struct tw_change_list *list, const struct tw_change *c);
+
 /* answer_ranks.c */
 void tw_say_stragglers(const struct tw_changes *changes, const char *const labels[2],
 		       struct tw_answer *answer);
@@ -48,6 +52,9 @@ void tw_say_ranks(const struct tw_changes *changes, struct tw_answer *answer);
 void tw_say_causes(const struct tw_changes *changes, const char *const labels[2],
 		   struct tw_answer *answer);
 /* places/answer_places.c */
+/* ", summed over 4 ranks": what else is told are means. Of one rank nothing. */
+void tw_add_summed_over(struct tw_str *out, const struct tw_changes *changes,
+			enum tw_compared_kind kind);
 void tw_say_places(const struct tw_changes *changes, struct tw_answer *answer);
 
 #endif

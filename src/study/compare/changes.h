@@ -69,6 +69,7 @@ struct tw_changes {
 	struct tw_cause_changes causes;
 	struct {
 		double ns[2];
+		size_t ranks[2];   /* that are summed; of each configuration for itself */
 	} sums[TW_COMPARED_KINDS]; /* of kinds that are summed, over all items */
 	/* Configurations whose sides do not show the same number of steps (steps.h). */
 	struct {

@@ -125,12 +125,13 @@ static void sort_out(struct work *w)
 static const char *begin_with_around(struct work *w, const struct name *name)
 {
 	const char *path = text_of(w, name->id), *last = last_of(w, path);
-	size_t len = last > path ? (size_t)(last - path) - strlen(TW_MODULE_SEPARATOR) : 0;
-	uint32_t around = len ? tw_pool_find(&w->samples->texts, path, len) : 0;
+	uint32_t around;
 
 	tw_str_clear(&w->text);
-	if (!len)
+	if (last == path)
 		return last;
+	around = tw_pool_find(&w->samples->texts, path,
+			      (size_t)(last - path) - strlen(TW_MODULE_SEPARATOR));
 	tw_str_add_cstr(&w->text, text_of(w, name->side ? w->of[around] : around));
 	tw_str_add_cstr(&w->text, TW_MODULE_SEPARATOR);
 	return last;

@@ -1,4 +1,5 @@
 /* The picture of the difference by module: each in the one that calls it, as wide as the mean of its times on both sides. */
+#include "study/compare/answer.h"
 #include "study/compare/comparison.h"
 
 #include "analysis/who/attributions.h"
@@ -41,6 +42,50 @@ static size_t depth_of(const char *path)
 	return depth;
 }
 
+static bool is_below(const char *path, const char *around)
+{
+	size_t len = strlen(around);
+
+	return !strncmp(path, around, len) &&
+	       !strncmp(path + len, TW_MODULE_SEPARATOR, strlen(TW_MODULE_SEPARATOR));
+}
+
+static const char *path_of(const struct tw_changes *changes, const struct tw_change *c)
+{
+	return tw_pool_text(&changes->samples->texts, c->name, NULL);
+}
+
+/* Whether it is in a module that has a row, though that one may not be seen. */
+static bool is_in_any(const struct tw_changes *changes, const char *path)
+{
+	const struct tw_change_list *list = &changes->all[TW_MODULE_TOTAL];
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (is_below(path, path_of(changes, &list->items[i])))
+			return true;
+	return false;
+}
+
+/* Names can hold what is between them: each part is one below the longest path that is there. */
+static void set_depths(const struct tw_changes *changes, struct part *parts, size_t count)
+{
+	size_t i, k;
+
+	for (i = 0; i < count; i++) {
+		const struct part *around = NULL;
+
+		for (k = 0; k < i && parts[i].depth > 1; k++)
+			if (is_below(parts[i].path, parts[k].path) &&
+			    (!around || strlen(parts[k].path) > strlen(around->path)))
+				around = &parts[k];
+		if (around)
+			parts[i].depth = around->depth + 1;
+		else if (parts[i].depth > 1 && !is_in_any(changes, parts[i].path))
+			parts[i].depth = 1;
+	}
+}
+
 static const char *kept(struct tw_arena *arena, struct tw_str *text)
 {
 	const char *copy = tw_arena_copy(arena, text->len ? text->ptr : "", text->len);
@@ -80,12 +125,14 @@ static size_t list_parts(const struct tw_changes *changes, struct part *parts, d
 
 	for (i = 0; i < list->count && n < MOST_PARTS; i++) {
 		const struct tw_change *c = &list->items[i];
-		const char *path = tw_pool_text(&changes->samples->texts, c->name, NULL);
+		const char *path = path_of(changes, c);
 		double ns = c->ns[0] + c->ns[1];
 
 		if (ns * 100 >= whole_ns * TW_ICICLE_LEAST_PERCENT)
 			parts[n++] = (struct part){ c, path, depth_of(path), ns };
 	}
+	qsort(parts, n, sizeof(*parts), compare_parts);
+	set_depths(changes, parts, n);
 	qsort(parts, n, sizeof(*parts), compare_parts);
 	return n;
 }
@@ -123,7 +170,6 @@ bool tw_difference_chart(const struct tw_pair *pair, struct tw_str *out)
 	struct tw_icicle_chart chart = {
 		.title = "GPU time by module, and its change",
 		.subtitle = "each below the module that calls it",
-		.note = "width: mean of both sides; parts from 0.3 % on",
 		.kinds = { NULL, "less time in the test", "more time in the test" },
 		.kind_count = 3,
 	};
@@ -138,6 +184,10 @@ bool tw_difference_chart(const struct tw_pair *pair, struct tw_str *out)
 	parts = tw_arena_array(&arena, count, sizeof(*parts));
 	tree.parts = tw_arena_array(&arena, count, sizeof(*tree.parts));
 	tree.depths = tw_arena_array(&arena, count, sizeof(*tree.depths));
+	tw_str_add_cstr(&text, "width: mean of both sides");
+	tw_add_summed_over(&text, changes, TW_MODULE);
+	tw_str_add_cstr(&text, "; parts from 0.3 % on");
+	chart.note = kept(&arena, &text);
 	whole.judged = tw_judge_ratio(ns[0] > 0 ? ns[1] / ns[0] : 2, (double)NAN, ns, ns[0]);
 	if (parts && tree.parts && tree.depths) {
 		tree.depths[0] = 0;

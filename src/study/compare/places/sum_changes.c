@@ -183,8 +183,10 @@ int tw_sum_changes_make(struct tw_changes *changes)
 			;
 		if (!tw_is_summed(item->kind))
 			continue;
-		if (item->kind != kind)
+		if (item->kind != kind) {
 			find_ranks(&w, (enum tw_compared_kind)item->kind);
+			memcpy(changes->sums[item->kind].ranks, w.counted, sizeof(w.counted));
+		}
 		kind = item->kind;
 		status = add_item(&w, first, end);
 	}
