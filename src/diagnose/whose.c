@@ -295,7 +295,7 @@ void tw_find_whose(struct tw_diagnosis *d, struct tw_times times, struct tw_find
 	struct tw_scope scope;
 
 	tw_scope_begin(&scope, d->allocator);
-	d->failed |= tw_pool_init(&names.texts, &scope.allocator);
+	d->failed |= tw_pool_init(&names.texts, &scope.allocator) != 0;
 	tw_groups_init_values(&names.sums, 2 * sizeof(uint32_t), sizeof(double), &scope.allocator);
 	for (i = from; i < to && !d->failed; i++) {
 		const struct tw_claims *c = &d->claims[i];
