@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-static bool has_values(const struct trawl_table *table, size_t column)
+bool tw_table_has_values(const struct trawl_table *table, size_t column)
 {
 	size_t row;
 
@@ -49,7 +49,7 @@ struct trawl_table *tw_table_narrow(const struct trawl_table *from, const char *
 	for (i = 0; i < count && places; i++) {
 		size_t column = trawl_table_find_column(from, headers[i]);
 
-		if (column < trawl_table_columns(from) && has_values(from, column))
+		if (column < trawl_table_columns(from) && tw_table_has_values(from, column))
 			places[kept++] = column;
 	}
 	if (places)

@@ -101,6 +101,9 @@ struct trawl_table *tw_table_new_owning(const struct tw_table_spec *spec,
 void tw_table_name_column(struct trawl_table *table, size_t column, const char *prefix,
 			  const char *name);
 
+/* Whether a row has a value in the column. */
+bool tw_table_has_values(const struct trawl_table *table, size_t column);
+
 /*
  * The rows and notes of `from`, with those of the named columns that it has and that have a value, in
  * the order of the names; it borrows the strings of `from`'s columns.  NULL when out of memory.

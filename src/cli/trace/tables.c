@@ -171,16 +171,6 @@ static int sort_rows(const struct cli_tables *t, const struct trawl_table *table
 	return 0;
 }
 
-static bool has_values(const struct trawl_table *table, size_t column)
-{
-	size_t row;
-
-	for (row = 0; row < trawl_table_rows(table); row++)
-		if (trawl_table_cell(table, row, column).state == TRAWL_CELL_VALUE)
-			return true;
-	return false;
-}
-
 /* Those asked for; else those of `shown` that there are, or all; how many. */
 static int choose_columns(const struct cli_tables *t, const struct trawl_table *table,
 			  enum tw_format format, size_t **columns, size_t *count,
@@ -199,7 +189,7 @@ static int choose_columns(const struct cli_tables *t, const struct trawl_table *
 		status = find_column(table, cli_text("%.*s", (int)len, name), &i, err);
 		if (status && t->columns)
 			return status;
-		if (!status && (t->columns || has_values(table, i)))
+		if (!status && (t->columns || tw_table_has_values(table, i)))
 			(*columns)[(*count)++] = i;
 	}
 	return 0;
